@@ -44,6 +44,34 @@ export async function send(page, text = story) {
   await page.fill("#input", text);
   await page.press("#input", "Enter");
 }
+// Repeats a check until it passes, for at most ten seconds: the page shows most things some moments after an action.
+export async function soon(check) {
+  for (const end = Date.now() + 10_000; ;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+// Reloads the page when its answers are stored, which they are soon after they are shown.
+export async function reload(page) {
+  const unfinished = () => page.evaluate(() => new Promise((resolve, reject) => {
+    const opening = indexedDB.open("pippin");
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const messages = opening.result.transaction("messages").objectStore("messages").getAll();
+      messages.onsuccess = () => {
+        opening.result.close();
+        resolve(messages.result.filter(({ finish }) => finish === "running").length);
+      };
+    };
+  }));
+  await soon(async () => assert.equal(await unfinished(), 0));
+  await page.reload();
+}
 export const waitForAnswer = (page) => page.waitForFunction(() =>
   document.querySelector(".assistant:last-child") && !document.querySelector(".assistant.running"));
 export const texts = (page, selector = ".message > .text") =>

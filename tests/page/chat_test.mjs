@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openBrowser, openPage, send, serve, serveDemo, skipWithoutBrowser, story, texts, violations, waitForAnswer } from "./browsing.mjs";
+import { openBrowser, openPage, reload, send, serve, serveDemo, skipWithoutBrowser, soon, story, texts, violations, waitForAnswer } from "./browsing.mjs";
 
 skipWithoutBrowser();
 let server, browser;
@@ -42,20 +42,20 @@ describe("a conversation", () => {
     await send(page);
     await waitForAnswer(page);
     const answer = await answerTo([{ role: "user", content: story }]);
-    assert.deepEqual(await texts(page), [story, answer]);
-    assert.match(await page.textContent(".message:last-child .stats"), /^demo · \d+ tokens · [\d.]+ tokens\/s · prompt \d+/);
-    assert.match(await page.getAttribute("#gauge", "aria-label"), /^\d+ of 512 tokens of context used$/);
-    assert.equal(await page.textContent("#chats a"), story);
-    assert.equal(await page.title(), story + " · Pippin");
-    await page.reload();
+    await soon(async () => assert.deepEqual(await texts(page), [story, answer]));
+    await soon(async () => assert.match(await page.textContent(".message:last-child .stats"), /^demo · \d+ tokens · [\d.]+ tokens\/s · prompt \d+/));
+    await soon(async () => assert.match(await page.getAttribute("#gauge", "aria-label"), /^\d+ of 512 tokens of context used$/));
+    await soon(async () => assert.equal(await page.textContent("#chats a"), story));
+    await soon(async () => assert.equal(await page.title(), story + " · Pippin"));
+    await reload(page);
     await page.waitForSelector(".assistant");
-    assert.deepEqual(await texts(page), [story, answer]);
+    await soon(async () => assert.deepEqual(await texts(page), [story, answer]));
     // The second question is sent with the first.
     await send(page, "And then?");
     await page.waitForFunction(() => document.querySelectorAll(".assistant:not(.running)").length === 2);
     const both = [{ role: "user", content: story }, { role: "assistant", content: answer }, { role: "user", content: "And then?" }];
-    assert.equal((await texts(page)).at(-1), await answerTo(both));
-    assert.match(await page.textContent(".message:last-child .stats"), /, \d+ cached/);
+    await soon(async () => assert.equal((await texts(page)).at(-1), await answerTo(both)));
+    await soon(async () => assert.match(await page.textContent(".message:last-child .stats"), /, \d+ cached/));
   }));
 
   test("has branches: by regenerating and by editing", () => withPage({}, async (page) => {
@@ -65,22 +65,22 @@ describe("a conversation", () => {
     await page.waitForFunction(() => document.querySelector(".assistant:last-child .which").textContent === "2 / 2");
     await waitForAnswer(page);
     await button(page, "previous").click();
-    assert.equal(await page.textContent(".assistant .which"), "1 / 2");
-    assert.ok(await button(page, "previous").isDisabled());
+    await soon(async () => assert.equal(await page.textContent(".assistant .which"), "1 / 2"));
+    await soon(async () => assert.ok(await button(page, "previous").isDisabled()));
     // At an end of the alternatives, the focus moves to the other arrow.
-    assert.equal(await page.evaluate(() => document.activeElement.dataset.do), "next");
+    await soon(async () => assert.equal(await page.evaluate(() => document.activeElement.dataset.do), "next"));
     await button(page, "edit", ".user").click();
     await page.fill(".editor textarea", "Tell me about a boat.");
     await page.press(".editor textarea", "Enter");
     await waitForAnswer(page);
-    assert.deepEqual(await texts(page), ["Tell me about a boat.", await answerTo([{ role: "user", content: "Tell me about a boat." }])]);
-    assert.equal(await page.textContent(".user .which"), "2 / 2");
+    await soon(async () => assert.deepEqual(await texts(page), ["Tell me about a boat.", await answerTo([{ role: "user", content: "Tell me about a boat." }])]));
+    await soon(async () => assert.equal(await page.textContent(".user .which"), "2 / 2"));
     await button(page, "previous", ".user").click();
-    assert.equal((await texts(page))[0], story);
-    await page.reload();
+    await soon(async () => assert.equal((await texts(page))[0], story));
+    await reload(page);
     await page.waitForSelector(".assistant");
-    assert.equal((await texts(page))[0], story);
-    assert.equal(await page.textContent(".user .which"), "1 / 2");
+    await soon(async () => assert.equal((await texts(page))[0], story));
+    await soon(async () => assert.equal(await page.textContent(".user .which"), "1 / 2"));
   }));
 
   test("an answer is cut, and goes on", () => withPage({}, async (page) => {
@@ -90,12 +90,12 @@ describe("a conversation", () => {
     await send(page);
     await waitForAnswer(page);
     const begun = (await texts(page))[1];
-    assert.equal(await page.textContent(".assistant .note"), "The answer reached its limit.");
+    await soon(async () => assert.equal(await page.textContent(".assistant .note"), "The answer reached its limit."));
     await button(page, "continue").click();
     await page.waitForFunction((length) => document.querySelector(".assistant > .text").innerText.length > length, begun.length);
     await waitForAnswer(page);
     const whole = await answerTo([{ role: "user", content: story }], { max_tokens: 16 });
-    assert.equal((await texts(page))[1].trim(), whole.trim());
+    await soon(async () => assert.equal((await texts(page))[1].trim(), whole.trim()));
   }));
 
   test("is stopped", () => withPage({}, async (page) => {
@@ -110,8 +110,8 @@ describe("a conversation", () => {
     await page.waitForSelector("#stop:not([hidden])");
     await page.keyboard.press("Escape");
     await page.waitForSelector("#stop", { state: "hidden" });
-    assert.equal(await page.textContent(".assistant .note"), "Stopped.");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "input");
+    await soon(async () => assert.equal(await page.textContent(".assistant .note"), "Stopped."));
+    await soon(async () => assert.equal(await page.evaluate(() => document.activeElement.id), "input"));
   }));
 });
 
@@ -119,23 +119,23 @@ describe("for everybody", () => {
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1200, 380]) {
       test(`axe finds nothing: ${colorScheme}, ${width} pixels`, () => withPage({ colorScheme, viewport: { width, height: 800 } }, async (page) => {
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.deepEqual(await violations(page), []));
         await send(page);
         await waitForAnswer(page);
         await button(page, "again").click();
         await waitForAnswer(page);
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.deepEqual(await violations(page), []));
         if (width < 500) {
           await page.click("#show-chats");
           await page.waitForFunction(() => document.querySelector("#sidebar").getBoundingClientRect().left === 0);
-          assert.deepEqual(await violations(page), []);
+          await soon(async () => assert.deepEqual(await violations(page), []));
           await page.click("#sidebar .bar [data-do=sidebar]");
         }
         await page.click("main [data-do=settings]");
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.deepEqual(await violations(page), []));
         await page.keyboard.press("Escape");
         await page.keyboard.press("Control+/");
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.deepEqual(await violations(page), []));
       }));
     }
   }
@@ -148,14 +148,14 @@ test("another model is chosen, loaded, and asked", async () => {
   const both = await serve("--quiet", "demo", `other=${copy}`);
   try {
     await withPage({ url: both.url }, async (page) => {
-      assert.deepEqual(await page.$$eval("#model option", (options) => options.map((option) => option.textContent)), ["demo", "other (not loaded)"]);
+      await soon(async () => assert.deepEqual(await page.$$eval("#model option", (options) => options.map((option) => option.textContent)), ["demo", "other (not loaded)"]));
       await page.selectOption("#model", "other");
       await page.waitForSelector("#model-state[data-state=ready]");
-      assert.equal(await page.getAttribute("#model-state", "aria-label"), "other: ready");
+      await soon(async () => assert.equal(await page.getAttribute("#model-state", "aria-label"), "other: ready"));
       await send(page);
       await waitForAnswer(page);
-      assert.match(await page.textContent(".assistant .stats"), /^other · /);
-      await page.reload();
+      await soon(async () => assert.match(await page.textContent(".assistant .stats"), /^other · /));
+      await reload(page);
       await page.waitForSelector(".assistant");
       await page.waitForFunction(() => document.querySelector("#model").value === "other");
     });
@@ -167,34 +167,34 @@ test("another model is chosen, loaded, and asked", async () => {
 
 test("everything is reached by keys", () => withPage({}, async (page) => {
   const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent);
-  assert.equal(await focused(), "Message");
+  await soon(async () => assert.equal(await focused(), "Message"));
   await page.keyboard.type("Hi");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("there");
-  assert.equal(await page.inputValue("#input"), "Hi\nthere");
+  await soon(async () => assert.equal(await page.inputValue("#input"), "Hi\nthere"));
   await page.keyboard.press("Enter");
   await waitForAnswer(page);
-  assert.equal(await focused(), "Message");
+  await soon(async () => assert.equal(await focused(), "Message"));
   await page.keyboard.press("ArrowUp");
-  assert.equal(await focused(), "Edit the message");
+  await soon(async () => assert.equal(await focused(), "Edit the message"));
   await page.keyboard.press("Escape");
-  assert.equal(await focused(), "Edit");
+  await soon(async () => assert.equal(await focused(), "Edit"));
   for (const wanted of ["Copy", "Regenerate"]) {
     await page.keyboard.press("Tab");
-    assert.equal(await focused(), wanted);
+    await soon(async () => assert.equal(await focused(), wanted));
   }
   await page.keyboard.press("Control+B");
-  assert.ok(await page.isHidden("#sidebar"));
-  assert.equal(await focused(), "Show the chats");
+  await soon(async () => assert.ok(await page.isHidden("#sidebar")));
+  await soon(async () => assert.equal(await focused(), "Show the chats"));
   await page.keyboard.press("Control+K");
-  assert.equal(await focused(), "Search the chats");
+  await soon(async () => assert.equal(await focused(), "Search the chats"));
   await page.keyboard.press("Control+/");
-  assert.ok(await page.isVisible("#keys"));
+  await soon(async () => assert.ok(await page.isVisible("#keys")));
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+Shift+Backspace");
   await page.keyboard.press("Enter");
   await page.waitForSelector("#empty:not([hidden])");
-  assert.equal(await page.locator("#chats a").count(), 0);
+  await soon(async () => assert.equal(await page.locator("#chats a").count(), 0));
 }));
 
 test("a key is asked for, and kept", async () => {
@@ -213,7 +213,7 @@ test("a key is asked for, and kept", async () => {
     await page.waitForFunction(() => document.querySelector("#model").options.length === 1);
     await send(page);
     await waitForAnswer(page);
-    assert.equal((await texts(page)).length, 2);
+    await soon(async () => assert.equal((await texts(page)).length, 2));
     await page.close();
   } finally {
     await guarded.stop();

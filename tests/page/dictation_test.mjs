@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { speechModel } from "../serve/serving.mjs";
-import { assert, openBrowser, openPage, send, serve, skipWithoutBrowser, violations, waitForAnswer } from "./browsing.mjs";
+import { assert, openBrowser, openPage, send, serve, skipWithoutBrowser, soon, violations, waitForAnswer } from "./browsing.mjs";
 
 skipWithoutBrowser();
 const speech = speechModel();
@@ -53,9 +53,9 @@ const drop = (page, file, name, type) => page.evaluate(async ({ bytes, name, typ
 describe("dictation", () => {
   test("records, and inserts the text at the cursor", () => withPage({}, async (page) => {
     await waitForButton(page);
-    assert.equal(await page.inputValue("#model"), "demo");
-    assert.match(await page.getAttribute("#model optgroup", "label"), /^Speech/);
-    assert.equal(await page.textContent("#model optgroup option"), "ears (not loaded)");
+    await soon(async () => assert.equal(await page.inputValue("#model"), "demo"));
+    await soon(async () => assert.match(await page.getAttribute("#model optgroup", "label"), /^Speech/));
+    await soon(async () => assert.equal(await page.textContent("#model optgroup option"), "ears (not loaded)"));
     await page.fill("#input", "before after");
     await page.evaluate(() => document.getElementById("input").setSelectionRange(7, 7));
     await page.evaluate(() => {
@@ -67,9 +67,9 @@ describe("dictation", () => {
     });
     await page.click("#dictate");
     await page.waitForSelector("#dictate.recording");
-    assert.equal(await page.getAttribute("#dictate", "aria-label"), "Stop recording and insert the text");
+    await soon(async () => assert.equal(await page.getAttribute("#dictate", "aria-label"), "Stop recording and insert the text"));
     await page.waitForFunction(() => document.getElementById("dictation-time").textContent === "0:02");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
     await page.click("#dictate");
     await page.waitForFunction(() => document.getElementById("dictation").hidden && document.getElementById("input").value.length > "before after".length);
     const text = await page.inputValue("#input");
@@ -80,7 +80,7 @@ describe("dictation", () => {
     const seconds = (file.length - 44) / 32000;
     assert.ok(seconds > 1.5 && seconds < 10, String(seconds));
     assert.ok(file.subarray(44, 44 + 32000).some((byte) => byte !== 0), "the recording is silent");
-    assert.equal(await page.getAttribute("#dictate", "aria-label"), "Dictate");
+    await soon(async () => assert.equal(await page.getAttribute("#dictate", "aria-label"), "Dictate"));
   }));
 
   test("can be discarded", () => withPage({}, async (page) => {
@@ -90,8 +90,8 @@ describe("dictation", () => {
       await page.waitForSelector("#dictate.recording");
       await discard();
       await page.waitForSelector("#dictate:not(.recording)");
-      assert.ok(await page.isHidden("#dictation"));
-      assert.equal(await page.inputValue("#input"), "");
+      await soon(async () => assert.ok(await page.isHidden("#dictation")));
+      await soon(async () => assert.equal(await page.inputValue("#input"), ""));
     }
   }));
 
@@ -99,13 +99,13 @@ describe("dictation", () => {
     await waitForButton(page);
     await drop(page, speech.recording, "talk.wav", "audio/wav");
     await waitForText(page);
-    assert.equal(await page.inputValue("#input"), await textOf(speech.recording));
-    assert.ok(await page.isHidden("#files"));
-    assert.ok(await page.isEnabled("#send"));
+    await soon(async () => assert.equal(await page.inputValue("#input"), await textOf(speech.recording)));
+    await soon(async () => assert.ok(await page.isHidden("#files")));
+    await soon(async () => assert.ok(await page.isEnabled("#send")));
     await drop(page, null, "broken.mp3", "audio/mpeg");
     await page.waitForSelector("#banner-failed");
-    assert.match(await page.textContent("#banner-failed"), /broken\.mp3/);
-    assert.ok(await page.isEnabled("#dictate"));
+    await soon(async () => assert.match(await page.textContent("#banner-failed"), /broken\.mp3/));
+    await soon(async () => assert.ok(await page.isEnabled("#dictate")));
   }));
 
   test("of a model that is not allowed the microphone reports it", async () => {
@@ -115,8 +115,8 @@ describe("dictation", () => {
         await waitForButton(page);
         await page.click("#dictate");
         await page.waitForSelector("#banner-failed");
-        assert.match(await page.textContent("#banner-failed"), /does not let this page use the microphone/);
-        assert.ok(await page.isEnabled("#dictate"));
+        await soon(async () => assert.match(await page.textContent("#banner-failed"), /does not let this page use the microphone/));
+        await soon(async () => assert.ok(await page.isEnabled("#dictate")));
       });
     } finally {
       await strict.close();
@@ -145,10 +145,10 @@ describe("servers", () => {
       await withPage({ url: plain.url }, async (page) => {
         await send(page);
         await waitForAnswer(page);
-        assert.ok(await page.isHidden("#dictate"));
+        await soon(async () => assert.ok(await page.isHidden("#dictate")));
         await drop(page, speech.recording, "talk.wav", "audio/wav");
         await page.waitForSelector("#banner-told");
-        assert.match(await page.textContent("#banner-told"), /^talk\.wav: the server has no model of speech/);
+        await soon(async () => assert.match(await page.textContent("#banner-told"), /^talk\.wav: the server has no model of speech/));
       });
     } finally {
       await plain.stop();
@@ -160,8 +160,8 @@ describe("servers", () => {
     try {
       await withPage({ url: alone.url }, async (page) => {
         await page.waitForSelector("#banner-encoders");
-        assert.match(await page.textContent("#banner-encoders"), /transcribe recordings/);
-        assert.ok(await page.isDisabled("#input"));
+        await soon(async () => assert.match(await page.textContent("#banner-encoders"), /transcribe recordings/));
+        await soon(async () => assert.ok(await page.isDisabled("#input")));
       });
     } finally {
       await alone.stop();

@@ -2,7 +2,7 @@
 // hostile ones.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openBrowser, openPage, send, serveDemo, skipWithoutBrowser, story, texts, violations, waitForAnswer, watchComplaints } from "./browsing.mjs";
+import { openBrowser, openPage, reload, send, serveDemo, skipWithoutBrowser, soon, story, texts, violations, waitForAnswer, watchComplaints } from "./browsing.mjs";
 import { answering, finish, piece, standIn, thought } from "./stand_in.mjs";
 
 skipWithoutBrowser();
@@ -37,21 +37,20 @@ describe("the server", () => {
     await page.fill("#input", "not yet sent");
     await stand.stop();
     await page.waitForSelector("#banner-server");
-    assert.equal(await page.textContent(".assistant .note"), "The connection was lost.");
-    assert.equal(await page.inputValue("#input"), "not yet sent");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.equal(await page.textContent(".assistant .note"), "The connection was lost."));
+    await soon(async () => assert.equal(await page.inputValue("#input"), "not yet sent"));
+    await soon(async () => assert.deepEqual(await violations(page), []));
     await stand.start();
     stand.chat = answering("a time.");
     await page.waitForSelector("#banner-server", { state: "detached" });
     await page.click(".assistant [data-do=continue]");
     await page.waitForFunction(() => document.querySelector(".assistant > .text").innerText.endsWith("time."));
     await waitForAnswer(page);
-    assert.deepEqual(await texts(page), [story, "Once upon a time."]);
-    await sleep(500); // the end of the answer is stored soon after it is shown
-    await page.reload();
+    await soon(async () => assert.deepEqual(await texts(page), [story, "Once upon a time."]));
+    await reload(page);
     await page.waitForSelector(".assistant");
-    assert.deepEqual(await texts(page), [story, "Once upon a time."]);
-    assert.equal(await page.inputValue("#input"), "not yet sent");
+    await soon(async () => assert.deepEqual(await texts(page), [story, "Once upon a time."]));
+    await soon(async () => assert.equal(await page.inputValue("#input"), "not yet sent"));
   }));
 
   test("is not there when something is sent", () => withPage({}, async (page) => {
@@ -68,8 +67,8 @@ describe("the server", () => {
   test("refuses, and its words are shown", () => withPage({}, async (page) => {
     await send(page, "word ".repeat(3000));
     await page.waitForSelector(".note.failed");
-    assert.match(await page.textContent(".note.failed"), /tokens/);
-    assert.equal(await page.isHidden("#stop"), true);
+    await soon(async () => assert.match(await page.textContent(".note.failed"), /tokens/));
+    await soon(async () => assert.equal(await page.isHidden("#stop"), true));
   }));
 
   test("fails in the middle of a stream", () => withPage({ chat: (body, write, end) => {
@@ -79,8 +78,8 @@ describe("the server", () => {
   } }, async (page) => {
     await send(page);
     await page.waitForSelector(".note.failed");
-    assert.equal(await page.textContent(".note.failed"), "the disk is full");
-    assert.equal((await texts(page))[1], "Well");
+    await soon(async () => assert.equal(await page.textContent(".note.failed"), "the disk is full"));
+    await soon(async () => assert.equal((await texts(page))[1], "Well"));
   }));
 
   test("reads a long prompt, thinks, and writes", () => {
@@ -100,16 +99,16 @@ describe("the server", () => {
     } }, async (page) => {
       await send(page);
       await page.waitForSelector(".wait progress[value='0.25']");
-      assert.equal(await page.textContent(".wait .what"), "Reading the prompt: 1,024 of 4,096 tokens");
+      await soon(async () => assert.equal(await page.textContent(".wait .what"), "Reading the prompt: 1,024 of 4,096 tokens"));
       go();
       await page.waitForSelector(".thoughts:not([hidden])");
-      assert.equal(await page.textContent(".thoughts summary"), "Thinking");
+      await soon(async () => assert.equal(await page.textContent(".thoughts summary"), "Thinking"));
       go();
       await waitForAnswer(page);
-      assert.match(await page.textContent(".thoughts summary"), /^Thought for 0\.\d s$/);
-      assert.equal(await page.$eval(".thoughts .text", (element) => element.innerHTML), "<p>Let me <em>think</em>.</p>");
-      assert.equal(await page.textContent(".assistant .stats"), "demo · 9 tokens · 12.3 tokens/s · prompt 4,096, 4,000 cached");
-      assert.ok(await page.$("#gauge.full"));
+      await soon(async () => assert.match(await page.textContent(".thoughts summary"), /^Thought for 0\.\d s$/));
+      await soon(async () => assert.equal(await page.$eval(".thoughts .text", (element) => element.innerHTML), "<p>Let me <em>think</em>.</p>"));
+      await soon(async () => assert.equal(await page.textContent(".assistant .stats"), "demo · 9 tokens · 12.3 tokens/s · prompt 4,096, 4,000 cached"));
+      await soon(async () => assert.ok(await page.$("#gauge.full")));
     });
   });
 });
@@ -120,7 +119,7 @@ test("works under a proxy's prefix", async () => {
     await withPage({ url: proxy.url }, async (page) => {
       await send(page);
       await waitForAnswer(page);
-      assert.equal((await texts(page)).length, 2);
+      await soon(async () => assert.equal((await texts(page)).length, 2));
       assert.ok(proxy.seen.every((path) => path.startsWith("/some/where/")), proxy.seen.join(" "));
     });
   } finally {
@@ -135,16 +134,16 @@ test("sends requests only to its server", () => withPage({ chat: answering("![x]
   await page.waitForSelector("body.ready");
   await send(page);
   await waitForAnswer(page);
-  assert.equal(await page.locator(".assistant a").count(), 2);
+  await soon(async () => assert.equal(await page.locator(".assistant a").count(), 2));
   assert.deepEqual(asked.filter((url) => !url.startsWith(stand.url + "/")), []);
 }));
 
 test("HTML and scripts of a model stay text", () => withPage({ chat: answering("<script>window.bad = 1</script>\n\n<img src=x onerror='window.bad = 1'>\n\n[x](javascript:window.bad=1)\n\n<b>b</b>") }, async (page) => {
   await send(page);
   await waitForAnswer(page);
-  assert.equal((await texts(page))[1], "<script>window.bad = 1</script>\n\n<img src=x onerror='window.bad = 1'>\n\n[x](javascript:window.bad=1)\n\n<b>b</b>");
-  assert.equal(await page.locator(".assistant .text :is(a, img, script, b)").count(), 0);
-  assert.equal(await page.evaluate(() => window.bad), undefined);
+  await soon(async () => assert.equal((await texts(page))[1], "<script>window.bad = 1</script>\n\n<img src=x onerror='window.bad = 1'>\n\n[x](javascript:window.bad=1)\n\n<b>b</b>"));
+  await soon(async () => assert.equal(await page.locator(".assistant .text :is(a, img, script, b)").count(), 0));
+  await soon(async () => assert.equal(await page.evaluate(() => window.bad), undefined));
 }));
 
 test("no script but the page's own runs, and trying is seen", async () => {
@@ -176,10 +175,10 @@ describe("the storage", () => {
     });
     await send(page, "second");
     await page.waitForSelector("#banner-full");
-    assert.match(await page.textContent("#banner-full"), /no room left/);
+    await soon(async () => assert.match(await page.textContent("#banner-full"), /no room left/));
     await page.waitForFunction(() => document.querySelectorAll(".assistant:not(.running)").length === 2);
-    assert.deepEqual(await texts(page), ["first", "Yes.", "second", "Yes."]);
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await texts(page), ["first", "Yes.", "second", "Yes."]));
+    await soon(async () => assert.deepEqual(await violations(page), []));
     const [file] = await Promise.all([page.waitForEvent("download"), page.click("#banner-full button:not(.icon)")]);
     assert.match(file.suggestedFilename(), /^pippin-chats-\d{4}-\d\d-\d\d\.json$/);
   }));
@@ -194,10 +193,10 @@ describe("the storage", () => {
     await page.waitForSelector("#banner-outdated");
     await page.reload();
     await page.waitForSelector("#banner-store");
-    assert.match(await page.textContent("#banner-store"), /newer version of this page.*not kept/);
+    await soon(async () => assert.match(await page.textContent("#banner-store"), /newer version of this page.*not kept/));
     await send(page);
     await waitForAnswer(page);
-    assert.deepEqual(await texts(page), [story, "Yes."]);
+    await soon(async () => assert.deepEqual(await texts(page), [story, "Yes."]));
   }));
 
   test("is shared by two tabs", () => withPage({ chat: answering("Yes.") }, async (page) => {
@@ -210,7 +209,7 @@ describe("the storage", () => {
     await other.waitForSelector("#chats a");
     await other.click("#chats a");
     await other.waitForSelector(".assistant");
-    assert.deepEqual(await texts(other), ["first", "Yes."]);
+    await soon(async () => assert.deepEqual(await texts(other), ["first", "Yes."]));
     await send(other, "second");
     await waitForAnswer(other);
     // A tab in the background has its elements, but does not paint them.
@@ -218,7 +217,7 @@ describe("the storage", () => {
     await other.click("#chats [data-do=delete]", { force: true });
     await other.click("#question-yes");
     await page.waitForSelector("#empty:not([hidden])");
-    assert.equal(await page.locator("#chats a").count(), 0);
+    await soon(async () => assert.equal(await page.locator("#chats a").count(), 0));
     assert.deepEqual(complaints, []);
   }));
 });
@@ -236,12 +235,12 @@ test("a browser that keeps nothing still chats", async () => {
   await page.waitForSelector("#banner-store");
   await send(page);
   await waitForAnswer(page);
-  assert.deepEqual(await texts(page), [story, "Yes."]);
+  await soon(async () => assert.deepEqual(await texts(page), [story, "Yes."]));
   await page.click("#new-chat");
   await page.waitForSelector("#empty:not([hidden])");
   await page.click("#chats a");
   await page.waitForSelector(".assistant");
-  assert.deepEqual(await texts(page), [story, "Yes."]);
+  await soon(async () => assert.deepEqual(await texts(page), [story, "Yes."]));
   await page.click("[data-do=theme]");
   assert.deepEqual(complaints, []);
   await context.close();
@@ -255,12 +254,12 @@ describe("chats", () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("#empty:not([hidden])");
     await page.waitForTimeout(300);
-    assert.deepEqual(await page.evaluate(async () => {
+    await soon(async () => assert.deepEqual(await page.evaluate(async () => {
       const folder = document.querySelector("script[src]").src.replace("main.js", "");
       const { openStore } = await import(folder + "store.js");
       const store = await openStore();
       return [(await store.chats()).length, (await store.search("")).size];
-    }), [0, 0]);
+    }), [0, 0]));
   }));
 
   test("that another tab answers are seen to grow", () => {
@@ -274,11 +273,11 @@ describe("chats", () => {
       await page.waitForTimeout(2100);
       write(piece(" but steady"));
       await other.waitForFunction(() => document.querySelector(".assistant > .text").innerText === "Slow but steady");
-      assert.equal(await other.textContent(".assistant .note"), "");
+      await soon(async () => assert.equal(await other.textContent(".assistant .note"), ""));
       write(finish());
       end();
       await waitForAnswer(other);
-      assert.deepEqual(await texts(other), [story, "Slow but steady"]);
+      await soon(async () => assert.deepEqual(await texts(other), [story, "Slow but steady"]));
     });
   });
 
@@ -297,7 +296,7 @@ describe("chats", () => {
     await page.keyboard.press("Control+K");
     await page.keyboard.type("FIRST");
     await page.waitForFunction(() => document.querySelectorAll("#chats a").length === 1);
-    assert.equal(await page.textContent("#chats a"), "first question");
+    await soon(async () => assert.equal(await page.textContent("#chats a"), "first question"));
     await page.fill("#search", "a fox");
     await page.waitForFunction(() => document.querySelectorAll("#chats a").length === 2);
     await page.fill("#search", "nowhere");
@@ -345,8 +344,8 @@ describe("chats", () => {
       await send(page, "Read it.");
       await waitForAnswer(page);
       assert.equal(asked.messages[0].content, "notes.txt:\n```\nthe words\n```\n\nRead it.");
-      assert.equal(await page.textContent(".attached li"), "notes.txt");
-      await page.reload();
+      await soon(async () => assert.equal(await page.textContent(".attached li"), "notes.txt"));
+      await reload(page);
       await page.waitForSelector(".assistant");
       await page.click(".assistant [data-do=again]");
       await page.waitForSelector(".assistant .which:text('2 / 2')");
@@ -364,17 +363,17 @@ describe("chats", () => {
       await page.fill("#set-temperature", "0.5");
       await page.fill("#stop-texts", "END\nSTOP");
       await page.fill("#more-fields", "{no json");
-      assert.ok(await page.$("#more-fields:invalid"));
+      await soon(async () => assert.ok(await page.$("#more-fields:invalid")));
       await page.fill("#more-fields", '{"dry_base": 2}');
       await page.keyboard.press("Escape");
       await send(page, "Hi");
       await waitForAnswer(page);
       assert.deepEqual(asked.messages[0], { role: "system", content: "Be brief." });
       assert.deepEqual([asked.temperature, asked.stop, asked.dry_base, asked.model], [0.5, ["END", "STOP"], 2, "demo"]);
-      await page.reload();
+      await reload(page);
       await page.waitForSelector(".assistant");
       await page.keyboard.press("Control+,");
-      assert.equal(await page.inputValue("#set-temperature"), "0.5");
+      await soon(async () => assert.equal(await page.inputValue("#set-temperature"), "0.5"));
       await page.click("#settings header button");
       await page.click("#new-chat");
       await page.waitForSelector("#empty:not([hidden])");
@@ -394,20 +393,20 @@ describe("while an answer is written", () => {
     return withPage({ chat: (body, to) => { write = to; to(piece(lines(0, 50))); } }, async (page) => {
       await send(page);
       await page.waitForFunction(() => document.querySelector(".assistant")?.innerText.includes("Line 49"));
-      assert.ok(await atEnd(page));
-      assert.ok(await page.isHidden("#to-end"));
+      await soon(async () => assert.ok(await atEnd(page)));
+      await soon(async () => assert.ok(await page.isHidden("#to-end")));
       await page.hover("#thread");
       await page.mouse.wheel(0, -600);
       await page.waitForSelector("#to-end:not([hidden])");
       const top = await page.$eval("#thread", (thread) => thread.scrollTop);
       write(piece(lines(50, 90)));
       await page.waitForFunction(() => document.querySelector(".assistant").innerText.includes("Line 89"));
-      assert.ok(Math.abs(await page.$eval("#thread", (thread) => thread.scrollTop) - top) < 2);
+      await soon(async () => assert.ok(Math.abs(await page.$eval("#thread", (thread) => thread.scrollTop) - top) < 2));
       await page.click("#to-end");
-      assert.ok(await atEnd(page));
+      await soon(async () => assert.ok(await atEnd(page)));
       write(piece(lines(90, 120)));
       await page.waitForFunction(() => document.querySelector(".assistant").innerText.includes("Line 119"));
-      assert.ok(await atEnd(page));
+      await soon(async () => assert.ok(await atEnd(page)));
       await page.focus("#thread");
       await page.keyboard.down("PageUp");
       for (let i = 120; i < 140; ++i) {
@@ -416,7 +415,7 @@ describe("while an answer is written", () => {
       }
       await page.keyboard.up("PageUp");
       await page.waitForFunction(() => document.querySelector(".assistant").innerText.includes("Line 139"));
-      assert.ok(!await atEnd(page));
+      await soon(async () => assert.ok(!await atEnd(page)));
       await page.click("#stop");
       await waitForAnswer(page);
     });
@@ -437,7 +436,7 @@ describe("while an answer is written", () => {
     });
     await send(page);
     await waitForAnswer(page);
-    assert.deepEqual(await page.evaluate(() => announced), ["One two three.", "Four five six. Seven"]);
+    await soon(async () => assert.deepEqual(await page.evaluate(() => announced), ["One two three.", "Four five six. Seven"]));
   }));
 
   test("another chat can be read", () => {
@@ -447,13 +446,13 @@ describe("while an answer is written", () => {
       await page.waitForSelector(".assistant.running p");
       await page.click("#new-chat");
       await page.waitForSelector("#empty:not([hidden])");
-      assert.ok(await page.isVisible("#send"));
+      await soon(async () => assert.ok(await page.isVisible("#send")));
       write(piece(" but steady"));
       write(finish());
       end();
       await page.click("#chats a");
       await waitForAnswer(page);
-      assert.deepEqual(await texts(page), ["slow", "Slow but steady"]);
+      await soon(async () => assert.deepEqual(await texts(page), ["slow", "Slow but steady"]));
     });
   });
 
@@ -462,7 +461,7 @@ describe("while an answer is written", () => {
     await waitForAnswer(page);
     await page.click("[data-do=copy-code]");
     await page.waitForSelector("[data-do=copy-code].done");
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "if a < b:\n    print('x')  # y");
+    await soon(async () => assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "if a < b:\n    print('x')  # y"));
   }));
 });
 
@@ -479,14 +478,14 @@ for (const colorScheme of ["light", "dark"]) {
     await page.click(".thoughts summary");
     await page.click("[data-do=copy-code]");
     await page.setInputFiles("#file-input", { name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("x") });
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
     await page.hover(".user");
     await page.click(".user [data-do=edit]");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+Shift+Backspace");
     await page.waitForSelector("#question[open]");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
   }));
 }
 
@@ -498,7 +497,7 @@ test("the theme is the system's until one is chosen", () => withPage({ colorSche
   assert.notEqual(light, dark);
   await page.reload();
   await page.waitForSelector("body.ready");
-  assert.equal(await ground(), light);
+  await soon(async () => assert.equal(await ground(), light));
   await page.click("[data-do=theme]");
-  assert.equal(await ground(), dark);
+  await soon(async () => assert.equal(await ground(), dark));
 }));

@@ -2,7 +2,7 @@
 // page_images; skips if the browser is not installed.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openBrowser, openPage, send, serveDemo, skipWithoutBrowser, violations, waitForAnswer } from "./browsing.mjs";
+import { openBrowser, openPage, reload, send, serveDemo, skipWithoutBrowser, soon, violations, waitForAnswer } from "./browsing.mjs";
 import { answering, standIn } from "./stand_in.mjs";
 
 skipWithoutBrowser();
@@ -57,11 +57,11 @@ describe("images", () => {
     await waitForAnswer(page);
     assert.deepEqual(asked.messages[0].content, [
       { type: "image_url", image_url: { url: kUrl } }, { type: "image_url", image_url: { url: kUrl } }, { type: "text", text: "What color?" }]);
-    assert.equal(await page.locator(".attached img").count(), 2);
-    assert.deepEqual(await violations(page), []);
-    await page.reload();
+    await soon(async () => assert.equal(await page.locator(".attached img").count(), 2));
+    await soon(async () => assert.deepEqual(await violations(page), []));
+    await reload(page);
     await page.waitForSelector(".assistant");
-    assert.equal(await page.locator(".attached img").count(), 2);
+    await soon(async () => assert.equal(await page.locator(".attached img").count(), 2));
     asked = null;
     await page.click(".assistant [data-do=again]");
     await page.waitForFunction(() => document.querySelector(".assistant .which")?.textContent === "2 / 2");
@@ -105,20 +105,20 @@ describe("images", () => {
   test("come from the camera", () => withPage(async (page) => {
     await page.click("#camera");
     await page.waitForFunction(() => document.getElementById("camera-video").videoWidth > 0);
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
     await page.click("#camera-view button[value=take]");
     await page.waitForSelector("#files img[alt='camera.jpg']");
     await page.click("#camera");
     await page.waitForFunction(() => document.getElementById("camera-video").videoWidth > 0);
     await page.click("#camera-view button[value=no]");
     await page.waitForFunction(() => document.getElementById("camera-video").srcObject === null);
-    assert.equal(await page.locator("#files img").count(), 1);
+    await soon(async () => assert.equal(await page.locator("#files img").count(), 1));
   }));
 
   test("that the browser cannot show are sent without a preview", () => withPage(async (page) => {
     await give(page, "drop", Buffer.from("no picture").toString("base64"), "x.png");
     await page.waitForSelector("#files li");
-    assert.equal(await page.locator("#files img").count(), 0);
+    await soon(async () => assert.equal(await page.locator("#files img").count(), 0));
     await send(page, "");
     await waitForAnswer(page);
     assert.equal(asked.messages[0].content.length, 1);

@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { sharedData } from "../serve/serving.mjs";
-import { openBrowser, openPage, send, serve, serveDemo, skipWithoutBrowser, texts, violations, waitForAnswer } from "./browsing.mjs";
+import { openBrowser, openPage, reload, send, serve, serveDemo, skipWithoutBrowser, soon, texts, violations, waitForAnswer } from "./browsing.mjs";
 import { finish, piece, standIn } from "./stand_in.mjs";
 
 skipWithoutBrowser();
@@ -79,12 +79,12 @@ describe("a call of a tool", () => {
     await asked(page);
     assert.deepEqual(bodies[0].tools.map((tool) => tool.function.name), ["note", "wait"]);
     assert.equal("command" in bodies[0].tools[0], false);
-    assert.equal(await page.textContent(".call strong"), "note");
-    assert.equal(await page.textContent(".call [aria-label=Arguments]"), JSON.stringify({ words: kHostile }, null, 2));
-    assert.match(await page.textContent(".call .command"), /^echo \{words\} \| tee/);
-    assert.equal(await page.locator(".call img").count(), 0);
-    assert.deepEqual(await violations(page), []);
-    await page.reload();  // the question stays, and nothing has run
+    await soon(async () => assert.equal(await page.textContent(".call strong"), "note"));
+    await soon(async () => assert.equal(await page.textContent(".call [aria-label=Arguments]"), JSON.stringify({ words: kHostile }, null, 2)));
+    await soon(async () => assert.match(await page.textContent(".call .command"), /^echo \{words\} \| tee/));
+    await soon(async () => assert.equal(await page.locator(".call img").count(), 0));
+    await soon(async () => assert.deepEqual(await violations(page), []));
+    await reload(page);  // the question stays, and nothing has run
     await asked(page);
     assert.equal(log(), "");
     assert.equal(bodies.length, 1);
@@ -96,8 +96,8 @@ describe("a call of a tool", () => {
       { role: "tool", tool_call_id: "call_0", content: kHostile + "\n" }]);
     assert.equal("continue_final_message" in bodies[1], false);
     await page.click(".call summary");
-    assert.equal(await page.textContent(".call [aria-label=Result]"), kHostile + "\n");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.equal(await page.textContent(".call [aria-label=Result]"), kHostile + "\n"));
+    await soon(async () => assert.deepEqual(await violations(page), []));
   }));
 
   test("is denied", () => withPage({ model: calling([["note", { words: "a" }]]) }, async (page, bodies) => {
@@ -107,7 +107,7 @@ describe("a call of a tool", () => {
     await waitForText(page, "Done 2.");
     assert.equal(log(), "");
     assert.equal(bodies[1].messages.at(-1).content, "error: the user did not allow this call");
-    assert.equal(await page.textContent(".call-head span"), "not allowed");
+    await soon(async () => assert.equal(await page.textContent(".call-head span"), "not allowed"));
   }));
 
   test("is denied by another message", () => withPage({ model: calling([["note", { words: "a" }]]) }, async (page, bodies) => {
@@ -128,8 +128,8 @@ describe("a call of a tool", () => {
       assert.equal(log(), "a\nb\n");
       assert.equal(bodies.length, 3);
       await page.click("#show-tools");
-      assert.deepEqual(await page.$$eval("#tool-list select", (selects) => selects.map(({ value }) => value)), ["always", "ask"]);
-      assert.deepEqual(await violations(page), []);
+      await soon(async () => assert.deepEqual(await page.$$eval("#tool-list select", (selects) => selects.map(({ value }) => value)), ["always", "ask"]));
+      await soon(async () => assert.deepEqual(await violations(page), []));
       await page.selectOption("#tool-list select >> nth=0", "ask");
       await page.keyboard.press("Escape");
       await send(page, "Again.");
@@ -148,12 +148,12 @@ describe("a call of a tool", () => {
     { model: calling([["note", { words: "a" }], ["note", { words: "b" }], ["absent", {}]]) }, async (page, bodies) => {
       await send(page, "Note them.");
       await asked(page);
-      assert.equal(await page.locator(".call[data-state=asked]").count(), 2);
-      assert.equal(await page.textContent(".call[data-state=failed] strong"), "absent");
+      await soon(async () => assert.equal(await page.locator(".call[data-state=asked]").count(), 2));
+      await soon(async () => assert.equal(await page.textContent(".call[data-state=failed] strong"), "absent"));
       await page.focus(".call[data-state=asked] [data-do=deny]");
       await page.keyboard.press("Enter");
       // The focus is at the next question.
-      assert.equal(await page.evaluate(() => document.activeElement.dataset.do + document.activeElement.dataset.call), "allow1");
+      await soon(async () => assert.equal(await page.evaluate(() => document.activeElement.dataset.do + document.activeElement.dataset.call), "allow1"));
       await page.keyboard.press("Enter");
       await waitForText(page, "Done 2.");
       assert.equal(log(), "b\n");
@@ -203,7 +203,7 @@ test("without tools the box is hidden, and none are sent", async () => {
     await withPage({ url: plain.url }, async (page) => {
       await send(page);
       await waitForAnswer(page);
-      assert.ok(await page.isHidden("#show-tools"));
+      await soon(async () => assert.ok(await page.isHidden("#show-tools")));
     });
   } finally {
     await plain.stop();
@@ -217,11 +217,11 @@ test("a model whose template takes no tools gets none", async () => {
       await page.waitForSelector("#show-tools:not([hidden])");
       await send(page);
       await waitForAnswer(page);
-      assert.equal((await texts(page)).length, 2);
-      assert.equal(await page.isHidden(".assistant .note"), true);
+      await soon(async () => assert.equal((await texts(page)).length, 2));
+      await soon(async () => assert.equal(await page.isHidden(".assistant .note"), true));
       await page.click("#show-tools");
-      assert.match(await page.textContent("#tools-note"), /^demo calls no tools/);
-      assert.deepEqual(await violations(page), []);
+      await soon(async () => assert.match(await page.textContent("#tools-note"), /^demo calls no tools/));
+      await soon(async () => assert.deepEqual(await violations(page), []));
     });
   } finally {
     await plain.stop();
@@ -236,14 +236,14 @@ describe("other programs", () => {
     for (const title of ["Claude Code", "Codex", "opencode", "Continue", "VS Code", "llama.vscode", "Open WebUI", "curl"]) assert.ok(titles.includes(title), title);
     assert.equal(titles.some((title) => title.startsWith("Embeddings")), false);
     const text = (title) => page.locator("#connect-clients details", { has: page.locator("summary", { hasText: title }) }).first().locator("code").textContent();
-    assert.match(await text("Claude Code"), new RegExp(`ANTHROPIC_BASE_URL='${stand.url}' ANTHROPIC_AUTH_TOKEN='pippin' .*ANTHROPIC_MODEL='demo'.* claude$`));
+    await soon(async () => assert.match(await text("Claude Code"), new RegExp(`ANTHROPIC_BASE_URL='${stand.url}' ANTHROPIC_AUTH_TOKEN='pippin' .*ANTHROPIC_MODEL='demo'.* claude$`)));
     await page.locator("#connect-clients summary", { hasText: "curl" }).press("Enter");
     await page.getByRole("button", { name: "Copy for curl" }).press("Enter");
-    assert.deepEqual(await violations(page), []);
+    await soon(async () => assert.deepEqual(await violations(page), []));
     const { stdout } = await promisify(execFile)("sh", ["-c", await text("curl")]);
     assert.equal(JSON.parse(stdout).choices[0].message.role, "assistant");
     await page.keyboard.press("Escape");
-    assert.ok(await page.isHidden("#connect"));
+    await soon(async () => assert.ok(await page.isHidden("#connect")));
     // The key itself is in none of them.
     await page.evaluate(() => localStorage.setItem("pippin.key", "secret-of-mine"));
     await page.reload();
@@ -273,18 +273,18 @@ describe("encoders", { skip: encoder ? false : "shared test data is absent: data
     try {
       await withPage({ url: both.url }, async (page) => {
         await page.waitForFunction(() => document.querySelector("#model optgroup option")?.disabled);
-        assert.match(await page.getAttribute("#model optgroup", "label"), /^Encoders/);
-        assert.equal(await page.textContent("#model optgroup option"), "vectors");
-        assert.equal(await page.inputValue("#model"), "demo");
+        await soon(async () => assert.match(await page.getAttribute("#model optgroup", "label"), /^Encoders/));
+        await soon(async () => assert.equal(await page.textContent("#model optgroup option"), "vectors"));
+        await soon(async () => assert.equal(await page.inputValue("#model"), "demo"));
         await send(page);
         await waitForAnswer(page);
-        assert.match(await page.textContent(".assistant .stats"), /^demo · /);
+        await soon(async () => assert.match(await page.textContent(".assistant .stats"), /^demo · /));
         await page.click("[data-do=connect]");
         await page.waitForSelector("#connect-clients details");
         await page.selectOption("#connect-model", "vectors");
         await page.waitForFunction(() => document.querySelector("#connect-clients summary").textContent.startsWith("Embeddings"));
-        assert.equal(await page.locator("#connect-clients summary", { hasText: "Claude" }).count(), 0);
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.equal(await page.locator("#connect-clients summary", { hasText: "Claude" }).count(), 0));
+        await soon(async () => assert.deepEqual(await violations(page), []));
       });
     } finally {
       await both.stop();
@@ -307,8 +307,8 @@ describe("encoders", { skip: encoder ? false : "shared test data is absent: data
     try {
       await withPage({ url: alone.url }, async (page) => {
         await page.waitForSelector("#banner-encoders");
-        assert.ok(await page.isDisabled("#input"));
-        assert.deepEqual(await violations(page), []);
+        await soon(async () => assert.ok(await page.isDisabled("#input")));
+        await soon(async () => assert.deepEqual(await violations(page), []));
         await page.click("#banner-encoders button");
         await page.waitForSelector("#connect-clients details");
       });
