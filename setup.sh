@@ -19,7 +19,7 @@ packages=(
   libwebp-dev libgif-dev libheif-dev
   node-markdown-it
   python3-dev python3-numpy python3-venv pybind11-dev
-  libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libonig-dev libboost-context-dev
 )
 for argument in "$@"; do
   case "$argument" in

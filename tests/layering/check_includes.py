@@ -38,6 +38,7 @@ ALLOWED = {
     "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
     "coreml": ["base", "io", "mil", "engine"],
+    "cuda": ["base", "io", "kernels", "mil", "engine"],
     "mx": ["base", "io", "kernels", "mil", "array", "engine"],
     "nn": ["base", "io", "families", "kernels", "mil", "array"],
     "models": ["base", "io", "image", "sound", "families", "mil", "array", "nn"],
@@ -49,7 +50,7 @@ ALLOWED = {
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "image", "sound", "http", "hub", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "image", "sound", "speech", "app"],
+    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "cuda", "runtime", "image", "sound", "speech", "app"],
     "c": ["base", "io", "runtime", "speech", "api"],
 }
 # The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""
@@ -100,6 +101,15 @@ ROOMS = {
         "planning": ["", "nodes", "run", "cpu", "lowering", "fusion"],
         "reference": [""],
         "dynamic": ["", "nodes", "run", "cpu", "planning"],
+    },
+    "cuda": {
+        "emulate": [],
+        "kernels": ["emulate"],
+        "driver": [],
+        "launchers": ["kernels"],
+        "": [],
+        "run": ["", "driver", "launchers"],
+        "fake": ["", "driver", "emulate", "kernels", "launchers", "run"],
     },
     "mx": {
         "core": [],

@@ -1,0 +1,27 @@
+// CUDA's driver as a table of functions: of libcuda, which is looked for when the program runs, or
+// of a stand-in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pippin/cuda/driver/types.h"
+
+namespace pippin::cuda {
+
+struct Driver {
+#define PIPPIN_CUDA_FUNCTION(member, symbol, parameters) Result(*member) parameters = nullptr;
+#include "pippin/cuda/driver/functions.inc"
+#undef PIPPIN_CUDA_FUNCTION
+
+  // Throws Error(Device), or LimitExceeded if memory is short, with the function's name and the
+  // driver's words, if a function failed: driver.check(driver.init(0), "cuInit").
+  void check(Result result, std::string_view function) const;
+};
+
+// The system's driver, initialized; the same for all callers. Throws Unsupported, saying what is
+// missing: no driver, one that is older than CUDA 12.0 with both versions, no device.
+const Driver& system_driver();
+
+}  // namespace pippin::cuda

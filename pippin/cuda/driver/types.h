@@ -1,0 +1,59 @@
+// The types of CUDA's driver interface that Pippin uses, with the layouts of cuda.h of CUDA 12 and
+// 13, so that neither the build nor users need it. driver_types_test.cpp compares them where cuda.h
+// is installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pippin::cuda {
+
+using Result = int;  // 0: success
+using DeviceNumber = int;
+using Address = uint64_t;  // of the device's memory
+using Context = struct ContextHandle*;
+using Stream = struct StreamHandle*;
+using Event = struct EventHandle*;
+using Graph = struct GraphHandle*;
+using GraphExec = struct GraphExecHandle*;
+using Library = struct LibraryHandle*;
+using KernelHandle = struct KernelHandleOf*;
+using Function = struct FunctionHandle*;
+
+enum class DeviceAttribute : int {
+  Multiprocessors = 16,
+  Integrated = 18,
+  CacheBytes = 38,
+  Major = 75,  // of the compute capability
+  Minor = 76,
+  SharedBytesOptIn = 97,  // of a block, after FunctionAttribute::MaxSharedBytes
+};
+enum class FunctionAttribute : int {
+  SharedBytes = 1,
+  LocalBytes = 3,  // spilled registers
+  Registers = 4,
+  MaxSharedBytes = 8,
+};
+
+struct LaunchAttribute {
+  static constexpr int kClusterSize = 4;
+  static constexpr int kStartsEarly = 6;  // programmatic stream serialization
+
+  int id = 0;
+  int padding = 0;
+  union {
+    unsigned cluster[3];
+    int starts_early;
+    char bytes[64];
+  } value = {};
+};
+struct LaunchConfig {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned num_attributes = 0;
+};
+
+}  // namespace pippin::cuda

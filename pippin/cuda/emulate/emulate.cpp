@@ -1,0 +1,184 @@
+#include "pippin/cuda/emulate/emulate.h"
+
+#include <memory>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <boost/context/fiber.hpp>
+
+#include "pippin/base/error.h"
+
+namespace pippin::cuda::emulate {
+namespace {
+
+namespace context = boost::context;
+
+constexpr size_t kStackBytes = size_t{64} << 10;
+
+// Where threads wait until all have come.
+struct Meeting {
+  unsigned come = 0;
+  uint64_t round = 0;
+};
+struct Warp {
+  Meeting meeting;
+  // Exchanges take turns with two sets of slots, so that one meeting is enough: nobody writes a set
+  // again before all have come to the next exchange, after which nobody reads it any more.
+  alignas(16) unsigned char slots[2][32][32];
+};
+struct Thread {
+  context::fiber fiber;
+  Place place;
+  Warp* warp = nullptr;
+  uint64_t exchanges = 0;
+  bool is_done = false;
+  bool waits = false;
+};
+
+// A stack that is used again by later threads.
+class Stacks {
+ public:
+  context::stack_context take() {
+    if (free_.empty()) {
+      memory_.push_back(std::make_unique<std::byte[]>(kStackBytes));
+      free_.push_back(memory_.back().get());
+    }
+    context::stack_context stack;
+    stack.size = kStackBytes;
+    stack.sp = free_.back() + kStackBytes;
+    free_.pop_back();
+    return stack;
+  }
+  void give_back(const context::stack_context& stack) {
+    free_.push_back(static_cast<std::byte*>(stack.sp) - kStackBytes);
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<std::byte*> free_;
+};
+
+struct Machine {
+  Stacks stacks;
+  Order order;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  std::vector<unsigned char> shared;
+  Meeting meeting;
+  Thread* running = nullptr;
+  context::fiber scheduler;
+};
+Machine& machine() {
+  static thread_local Machine machine;
+  return machine;
+}
+
+struct Allocator {
+  context::stack_context allocate() { return machine().stacks.take(); }
+  void deallocate(const context::stack_context& stack) { machine().stacks.give_back(stack); }
+};
+
+void hand_over() {
+  Machine& all = machine();
+  all.scheduler = std::move(all.scheduler).resume();
+}
+
+void wait(Meeting& meeting, unsigned threads) {
+  const uint64_t round = meeting.round;
+  if (++meeting.come == threads) {
+    meeting.come = 0;
+    ++meeting.round;
+    return;
+  }
+  while (meeting.round == round) hand_over();
+}
+
+void run_block(const Grid& grid, Index block, const std::function<void()>& body,
+               std::mt19937& random) {
+  Machine& all = machine();
+  all.shared.assign(grid.shared_bytes + 127, 0xEE);
+  all.meeting = {};
+  all.warps.assign((grid.threads + 31) / 32, {});
+  all.threads.clear();
+  all.threads.resize(grid.threads);
+  for (unsigned i = 0; i < grid.threads; ++i) {
+    Thread& thread = all.threads[i];
+    thread.place = {{i, 0, 0}, block, {grid.threads, 1, 1}, grid.blocks};
+    thread.warp = &all.warps[i / 32];
+    thread.fiber = context::fiber(std::allocator_arg, Allocator(), [&](context::fiber&& scheduler) {
+      Machine& now = machine();
+      now.scheduler = std::move(scheduler);
+      body();
+      now.running->is_done = true;
+      return std::move(now.scheduler);
+    });
+  }
+  std::vector<unsigned> turns(grid.threads);
+  std::iota(turns.begin(), turns.end(), 0U);
+  if (all.order.kind == Order::Kind::Backward) std::reverse(turns.begin(), turns.end());
+  for (size_t left = grid.threads; left > 0;) {
+    if (all.order.kind == Order::Kind::Shuffled) std::shuffle(turns.begin(), turns.end(), random);
+    const uint64_t before = all.meeting.round;
+    uint64_t rounds = 0;
+    for (const Warp& warp : all.warps) rounds += warp.meeting.round;
+    const size_t left_before = left;
+    for (const unsigned i : turns) {
+      Thread& thread = all.threads[i];
+      if (thread.is_done) continue;
+      all.running = &thread;
+      thread.fiber = std::move(thread.fiber).resume();
+      if (thread.is_done) --left;
+    }
+    uint64_t rounds_now = 0;
+    for (const Warp& warp : all.warps) rounds_now += warp.meeting.round;
+    if (left == left_before && all.meeting.round == before && rounds_now == rounds) {
+      all.threads.clear();
+      fail(ErrorCode::Internal, "block {}: {} of {} threads wait for others that ended", block.x,
+           left, grid.threads);
+    }
+  }
+}
+
+}  // namespace
+
+const Place& place() {
+  return machine().running->place;
+}
+unsigned char* shared_memory() {
+  auto& bytes = machine().shared;
+  return bytes.data() + (128 - reinterpret_cast<uintptr_t>(bytes.data()) % 128) % 128;
+}
+void barrier() {
+  Machine& all = machine();
+  wait(all.meeting, all.running->place.block_size.x);
+}
+void warp_barrier() {
+  wait(machine().running->warp->meeting, 32);
+}
+Shown show(const void* bytes, size_t size) {
+  Thread& thread = *machine().running;
+  auto& slots = thread.warp->slots[thread.exchanges++ % 2];
+  std::memcpy(slots[thread.place.thread.x % 32], bytes, size);
+  wait(thread.warp->meeting, 32);
+  return slots;
+}
+
+void set_order(Order order) {
+  machine().order = order;
+}
+
+void run(const Grid& grid, const std::function<void()>& body) {
+  if (grid.threads == 0 || grid.threads % 32 != 0 || grid.threads > 1024) {
+    fail(ErrorCode::Internal, "a block of {} threads", grid.threads);
+  }
+  std::mt19937 random(machine().order.seed);
+  for (unsigned z = 0; z < grid.blocks.z; ++z) {
+    for (unsigned y = 0; y < grid.blocks.y; ++y) {
+      for (unsigned x = 0; x < grid.blocks.x; ++x) run_block(grid, {x, y, z}, body, random);
+    }
+  }
+}
+
+}  // namespace pippin::cuda::emulate

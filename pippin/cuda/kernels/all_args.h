@@ -1,0 +1,3 @@
+#pragma once
+
+#include "pippin/cuda/kernels/rows_args.h"

@@ -1,0 +1,169 @@
+// What kernels ask of the machine that they run on: PTX under nvcc, the emulator (emulate/) under a
+// C++ compiler. The only file with PTX.
+//
+// Rules for kernels, so that they run on both: threads of a block are a multiple of 32; all threads
+// of a block reach every barrier, and all of a warp every exchange; shared memory comes from SHARED
+// alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#define DEVICE __device__ __forceinline__
+// The block's dynamic shared memory, aligned to 128 bytes.
+#define SHARED(name) extern __shared__ __align__(128) unsigned char name[]
+
+namespace pippin::cuda {
+
+DEVICE float half_to_float(uint16_t bits) {
+  return __half2float(__ushort_as_half(bits));
+}
+DEVICE uint16_t float_to_half(float x) {
+  return __half_as_ushort(__float2half_rn(x));
+}
+DEVICE float bits_to_float(uint32_t bits) {
+  return __uint_as_float(bits);
+}
+DEVICE uint32_t float_to_bits(float x) {
+  return __float_as_uint(x);
+}
+DEVICE int round_to_int(float x) {
+  return __float2int_rn(x);
+}
+
+// Loads weights, which are read once: past the first cache.
+DEVICE uint4 load_stream(const uint4* p) {
+  uint4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+  return v;
+}
+DEVICE uint16_t load_stream(const uint16_t* p) {
+  uint16_t v;
+  asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+  return v;
+}
+DEVICE uint32_t load_stream(const uint32_t* p) {
+  uint32_t v;
+  asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+DEVICE void barrier() {
+  __syncthreads();
+}
+DEVICE void warp_barrier() {
+  __syncwarp();
+}
+template <typename T>
+DEVICE T from_lane(T v, int lane) {
+  return __shfl_sync(0xffffffffu, v, lane);
+}
+template <typename T>
+DEVICE T across_lanes(T v, int mask) {
+  return __shfl_xor_sync(0xffffffffu, v, mask);
+}
+DEVICE int dot4(int a, int b, int c) {
+#if __CUDA_ARCH__ >= 610
+  return __dp4a(a, b, c);
+#else
+  return c;
+#endif
+}
+
+// Programmatic dependent launch: blocks of the next kernel may start; what earlier kernels wrote is
+// visible.
+DEVICE void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+DEVICE void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// d += a * b: rows of a by columns of b, in the fragments of PTX's mma.m16n8k32 and m16n8k16.
+DEVICE void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+      "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  __trap();
+#endif
+}
+DEVICE void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  __trap();
+#endif
+}
+DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  __trap();
+#endif
+}
+
+DEVICE float fast_exp(float x) {
+  return __expf(x);
+}
+// The old value of *p, which becomes the new one.
+DEVICE uint32_t exchange_max(uint32_t* p, uint32_t x) {
+  return atomicMax(p, x);
+}
+DEVICE uint32_t exchange_add(uint32_t* p, uint32_t x) {
+  return atomicAdd(p, x);
+}
+DEVICE void fence() {
+  __threadfence();
+}
+
+}  // namespace pippin::cuda
+
+#else
+#include "pippin/cuda/emulate/machine.h"
+#endif
+
+namespace pippin::cuda {
+
+DEVICE float bfloat_to_float(uint16_t bits) {
+  return bits_to_float(static_cast<uint32_t>(bits) << 16);
+}
+
+// The same number in all lanes, summed in the same order.
+template <typename T>
+DEVICE T warp_sum(T v) {
+  for (int mask = 16; mask > 0; mask >>= 1) v += across_lanes(v, mask);
+  return v;
+}
+// NaN if any is.
+DEVICE float warp_max(float v) {
+  for (int mask = 16; mask > 0; mask >>= 1) {
+    const float other = across_lanes(v, mask);
+    v = other > v || other != other ? other : v;
+  }
+  return v;
+}
+
+}  // namespace pippin::cuda

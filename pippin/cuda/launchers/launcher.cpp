@@ -1,0 +1,20 @@
+#include "pippin/cuda/launchers/launcher.h"
+
+#include <variant>
+
+#include "pippin/cuda/launchers/launchers.h"
+
+namespace pippin::cuda {
+
+LauncherPointer make_launcher(const LauncherSource& source) {
+  return std::visit([&](const auto& kind) { return make_launcher_of(kind, source); },
+                    source.node.kind);
+}
+
+engine::Target cuda_target(const engine::ComputeOptions& /*options*/) {
+  engine::Target target;
+  target.fits_windows = [](const engine::Windows&, const engine::View&) { return false; };
+  return target;
+}
+
+}  // namespace pippin::cuda
