@@ -49,11 +49,14 @@ std::string store_output(const batch::Job& job, const MissingAnswer& missing, bo
 void store_outputs(const batch::Job& job, const MissingAnswer& missing, FileStore& files,
                    BatchRecord& batch) {
   BatchCounts counts{.total = job.requests};
-  each_output_line(job, missing, [&](const std::string&, bool is_success, bool is_answer) {
+  BatchUsage usage;
+  each_output_line(job, missing, [&](const std::string& line, bool is_success, bool is_answer) {
     if (is_success) ++counts.completed;
     if (!is_success && is_answer) ++counts.failed;
+    if (is_success) add_usage(usage, line);
   });
   batch.counts = counts;
+  batch.usage = usage;
   if (counts.completed > 0) batch.output_file_id = store_output(job, missing, true, files, batch);
   if (counts.completed < counts.total) {
     batch.error_file_id = store_output(job, missing, false, files, batch);

@@ -14,8 +14,9 @@ struct MissingAnswer {
 };
 
 // Stores both files, or the one that has lines, under ids that depend on the batch's id only:
-// repeating it after a crash gives the same files. Sets their ids and the counts in `batch`; a
-// request without an answer counts as neither completed nor failed. Throws Io, Cancelled.
+// repeating it after a crash gives the same files. Sets their ids, the counts and the usage in
+// `batch`; a request without an answer counts as neither completed nor failed. Throws Io,
+// Cancelled.
 void store_outputs(const batch::Job& job, const MissingAnswer& missing, FileStore& files,
                    BatchRecord& batch);
 

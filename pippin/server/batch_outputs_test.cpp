@@ -17,7 +17,9 @@ TEST(BatchOutputs, AreTheSameWhenRepeated) {
   const batch::Job job = batch::open_job(folder / "job", {.input = folder / "in.jsonl"}, "me");
   {
     batch::Shard shard(job, 0, "me");
-    shard.answer(0, batch::answer_line(job.id, shard.request(0), {200, "{}"}));
+    const char* const body =
+        R"({"usage":{"prompt_tokens":3,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":1}}})";
+    shard.answer(0, batch::answer_line(job.id, shard.request(0), {200, body}));
     shard.leave();
   }
   FileStore files(folder / "files", 1000);
@@ -32,6 +34,16 @@ TEST(BatchOutputs, AreTheSameWhenRepeated) {
   EXPECT_EQ(first.counts.total, 2u);
   EXPECT_EQ(first.counts.completed, 1u);
   EXPECT_EQ(first.counts.failed, 0u);
+  ASSERT_TRUE(first.usage.has_value());
+  EXPECT_EQ(first.usage->input_tokens, 3);
+  EXPECT_EQ(first.usage->cached_tokens, 1);
+  EXPECT_EQ(first.usage->output_tokens, 2);
+  // The record is read as it was stored.
+  first.endpoint = first.input_file_id = first.completion_window = "x";
+  first.errors.push_back({.code = "a", .message = "b", .line = 3});
+  first.metadata.emplace({std::pair(std::string("key"), std::string("value"))});
+  const std::string text = batch_text(first);
+  EXPECT_EQ(batch_text(parse_batch(Json::parse(text, "batch"))), text);
   const std::string errors = files.read(first.error_file_id).value();
   EXPECT_NE(errors.find(R"("error":{"code":"batch_expired","message":"It is late."})"),
             std::string::npos)

@@ -68,7 +68,9 @@ JsonWriter begin_batch(const BatchRecord& batch) {
   }
   json.key("request_counts").begin_object().member("total", batch.counts.total);
   json.member("completed", batch.counts.completed).member("failed", batch.counts.failed);
-  json.end_object().key("metadata");
+  json.end_object();
+  if (batch.usage) write_batch_usage(json.key("usage"), *batch.usage);
+  json.key("metadata");
   if (!batch.metadata) {
     json.value(nullptr);
     return json;
@@ -134,6 +136,7 @@ BatchRecord parse_batch(const Json& json) {
   const Json counts = json.at("request_counts");
   batch.counts = {counts.at("total").as_uint64(), counts.at("completed").as_uint64(),
                   counts.at("failed").as_uint64()};
+  if (const auto usage = json.find("usage")) batch.usage = parse_batch_usage(*usage);
   if (const auto metadata = json.find("metadata")) {
     batch.metadata.emplace();
     for (const auto& [name, value] : metadata->members()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pippin/io/json.h"
+#include "pippin/server/batch_usage.h"
 
 namespace pippin::server {
 
@@ -48,6 +49,7 @@ struct BatchRecord {
           expired_at = 0, cancelling_at = 0, cancelled_at = 0;
   int64_t output_seconds = 0;  // until its output files expire; 0: never
   BatchCounts counts;
+  std::optional<BatchUsage> usage;  // once its files are stored
   std::optional<std::vector<std::pair<std::string, std::string>>> metadata;
 
   int64_t created_at() const { return created_ns / 1'000'000'000; }

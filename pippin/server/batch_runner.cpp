@@ -38,6 +38,11 @@ bool is_late(const BatchRecord& batch) {
   return batch.expires_at <= seconds_now();
 }
 
+bool is_damage(ErrorCode code) {
+  return code == ErrorCode::InvalidFile || code == ErrorCode::NotFound ||
+         code == ErrorCode::InvalidArgument;
+}
+
 // Throws Cancelled.
 void pause(std::chrono::milliseconds time) {
   constexpr auto kStep = 50ms;
@@ -78,7 +83,7 @@ void BatchRunner::stop() {
   kept_.batches.stop();
 }
 
-// A failure of the disk is temporary: there may be room again. Any other one ends the batch.
+// Damaged files end the batch. Another failure, such as that of a full disk, may be temporary.
 template <typename Step>
 void BatchRunner::guard(const BatchRecord& batch, const Step& step) {
   try {
@@ -86,7 +91,7 @@ void BatchRunner::guard(const BatchRecord& batch, const Step& step) {
       step();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::Cancelled) return;
-      if (error.code() == ErrorCode::Io) throw;
+      if (!is_damage(error.code())) throw;
       log_warn("{} fails: {}", batch.id, error.what());
       kept_.batches.update(batch.id, [&](BatchRecord& now) {
         now.status = BatchStatus::Failed;
@@ -160,6 +165,7 @@ void BatchRunner::finish(const BatchRecord& batch) {
   }
   kept_.batches.update(batch.id, [&](BatchRecord& now) {
     now.counts = ended.counts;
+    now.usage = ended.usage;
     now.output_file_id = ended.output_file_id;
     now.error_file_id = ended.error_file_id;
     now.status = is_complete    ? BatchStatus::Completed

@@ -32,7 +32,9 @@ const schemas = {
     failed_at: time, finalizing_at: time, in_progress_at: time, metadata: { type: ["object", "null"] }, output_file_id: nullable,
     request_counts: object({ completed: integer, failed: integer, total: integer }),
     errors: { anyOf: [{ type: "null" }, object({ object: { const: "list" },
-      data: { type: "array", items: object({ code: string, line: time, message: string, param: nullable }) } })] } }),
+      data: { type: "array", items: object({ code: string, line: time, message: string, param: nullable }) } })] } },
+  { usage: object({ input_tokens: integer, input_tokens_details: object({ cached_tokens: integer }), output_tokens: integer,
+    output_tokens_details: object({ reasoning_tokens: integer }), total_tokens: integer }) }),
   line: object({ id: { type: "string", pattern: "^batch_req_" }, custom_id: string,
     response: { anyOf: [{ type: "null" }, object({ status_code: integer, request_id: string, body: { type: "object" } })] },
     error: { anyOf: [{ type: "null" }, object({ code: string, message: string })] } }),
@@ -45,6 +47,7 @@ function conforms(name, value) {
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-batches-"));
 const kept = path.join(folder, "kept");
+const demo = new URL("../../pippin/demo/model", import.meta.url).pathname;  // the demo model, as a folder
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 let server, openai;
@@ -131,6 +134,7 @@ describe("batches", () => {
       const alone = await openai.chat.completions.create(JSON.parse(chatLine(line.custom_id, { seed: 5 })).body);
       assert.equal(textOf(line), alone.choices[0].message.content);
     }
+    assert.equal(batch.usage.output_tokens, answers.reduce((sum, line) => sum + line.response.body.usage.completion_tokens, 0));
     const [failed] = await lines(batch.error_file_id);
     assert.equal(failed.custom_id, "bad");
     assert.equal(failed.response.status_code, 400);
@@ -141,6 +145,33 @@ describe("batches", () => {
     assert.equal(output.expires_at, output.created_at + 3600);
     const first = (await openai.batches.list({ limit: 1 })).data[0];
     assert.deepEqual(first, batch);
+  });
+
+  test("have other endpoints, and several models", async () => {
+    const two = await serve("--quiet", "--files", path.join(folder, "two"), "first=demo", `second=${demo}`);
+    try {
+      const other = new OpenAI.OpenAI({ baseURL: two.url + "/v1", apiKey: "any", maxRetries: 0 });
+      const bodies = {
+        "/v1/embeddings": (model) => ({ model, input: "A fox" }),
+        "/v1/responses": (model) => ({ model, input: "A fox", max_output_tokens: 8 }),
+        "/v1/completions": (model) => ({ model, prompt: ["A fox", "A hen"], max_tokens: 8, n: 2 }),
+      };
+      for (const [url, body] of Object.entries(bodies)) {
+        const text = ["first", "second"].map((model) => JSON.stringify({ custom_id: model, method: "POST", url, body: body(model) }));
+        const file = await other.files.create({ file: await OpenAI.toFile(Buffer.from(text.join("\n")), "in.jsonl"), purpose: "batch" });
+        let batch = await other.batches.create({ input_file_id: file.id, endpoint: url, completion_window: "24h" });
+        while (!isFinal(batch)) batch = await pause(10).then(() => other.batches.retrieve(batch.id));
+        conforms("batch", batch);
+        assert.equal(batch.status, "completed");
+        const output = await (await other.files.content(batch.output_file_id)).text();
+        const answers = output.trimEnd().split("\n").map((line) => JSON.parse(line));
+        assert.deepEqual(answers.map((line) => line.response.body.model), ["first", "second"], url);
+        assert.ok(batch.usage.input_tokens > 0, url);
+        if (url === "/v1/responses") assert.equal((await other.responses.retrieve(answers[0].response.body.id)).status, "incomplete");
+      }
+    } finally {
+      await two.stop();
+    }
   });
 
   test("with faults fail before their first request", async () => {
