@@ -15,6 +15,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
+#include "pippin/cli/batch/crash_mark.h"
 #include "pippin/cli/options/model_entry.h"
 #include "pippin/cli/options/model_options.h"
 #include "pippin/cli/options/options.h"
@@ -199,6 +200,7 @@ void serve(ServeCommand& command) {
       std::fputs((as_json ? json_line(record) : text_line(record)).c_str(), stderr);
     };
   }
+  options.on_batch = mark_crashes;
   options.on_ready = [] { notify_service_manager("READY=1\nSTATUS=Serving"); };
   options.on_stopping = [] {
     notify_service_manager("STOPPING=1\nSTATUS=Finishing the answers under way");
@@ -241,6 +243,14 @@ CLI::App* add_serve_command(CLI::App& app) {
          "Memory, and room in the folder of --cache-disk, for responses that clients continue; "
          "0: none (256M)")
       ->transform(size_in_bytes());
+  option("--files", options.files.folder, "DIR",
+         "Keep clients' files and batches there: /v1/files, /v1/batches");
+  option("--files-size", options.files.max_total, "BYTES",
+         "Size of all files above which uploads are refused (16G)")
+      ->transform(size_in_bytes());
+  option("--max-file", options.files.max_file, "BYTES", "Largest upload (200M)")
+      ->transform(size_in_bytes())
+      ->check(between(1));
   add_model_options(*sub, command->model_options);
   option("--api-key", options.access.keys, "KEY",
          "A key that clients must send; repeatable; also PIPPIN_API_KEY")
@@ -286,7 +296,8 @@ CLI::App* add_serve_command(CLI::App& app) {
   sub->add_flag("-v,--verbose", command->verbose, "Report the choices made");
   sub->footer(
       "Endpoints: /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
-      "/v1/messages (Anthropic), /v1/embeddings, /v1/rerank, /v1/score, /completion, /infill,\n"
+      "/v1/messages (Anthropic), /v1/embeddings, /v1/rerank, /v1/score, /v1/files, /v1/batches,\n"
+      "/completion, /infill,\n"
       "/tokenize, /detokenize, /apply-template, /health, /props, /metrics, /slots, /status,\n"
       "/models/load and unload, ollama's /api/chat, generate, embed, tags, show, ps, pull, copy,\n"
       "delete and version.\n"

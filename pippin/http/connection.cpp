@@ -18,6 +18,7 @@ namespace beast = boost::beast;
 constexpr size_t kWriteBytes = size_t{64} << 10;  // per write; the time-out restarts with each
 constexpr auto kLookAgain = 50ms;
 constexpr auto kLinger = 2s;
+constexpr uint64_t kAnyBody = uint64_t{1} << 62;
 constexpr std::string_view kTooMany = "too many connections";
 
 // "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -182,7 +183,8 @@ void Connection::read_request() {
   request_.reset();
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(shared_.options.max_header_bytes));
-  parser_->body_limit(shared_.options.max_body_bytes);
+  parser_->body_limit(kAnyBody);  // until the head is known
+  body_limit_ = shared_.options.max_body_bytes;
   limit_reading();
   transport_->read_head(buffer_, *parser_, [self = shared_from_this()](const ErrorCodeOfIo& error) {
     self->on_head(error);
@@ -196,6 +198,7 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   if (auto refusal = shared_.callbacks.check(*request_)) return answer_and_close(*refusal);
   // A page asks first whether it may send (CORS), and cannot read a rejection of that.
   if (is_above_limit_ && request_->method != "OPTIONS") return refuse(503, kTooMany);
+  if (!limit_body()) return refuse(beast::http::make_error_code(beast::http::error::body_limit));
   if (parser_->get()[beast::http::field::expect].empty() || parser_->is_done()) return read_body();
   is_writing_ = true;
   out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -220,6 +223,14 @@ bool Connection::fill_request() {
   }
   const auto target = message.target();
   return split_target({target.data(), target.size()}, *request_);
+}
+
+// Returns false for a body that is known to be too large.
+bool Connection::limit_body() {
+  body_limit_ = shared_.callbacks.body_limit ? shared_.callbacks.body_limit(*request_)
+                                             : shared_.options.max_body_bytes;
+  parser_->body_limit(body_limit_);
+  return parser_->content_length().value_or(0) <= body_limit_;
 }
 
 // A client that is rejected anyway must not occupy the server for long.
@@ -257,8 +268,7 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
                                    shared_.options.max_header_bytes));
   }
   if (error == Fault::body_limit) {
-    return refuse(413, fmt::format("the body of the request has more than {} bytes",
-                                   shared_.options.max_body_bytes));
+    return refuse(413, fmt::format("the body of the request has more than {} bytes", body_limit_));
   }
   if (error == beast::error::timeout) {
     if (is_above_limit_) return refuse(503, kTooMany);
@@ -387,9 +397,15 @@ void Connection::queue(std::string bytes) {
 
 void Connection::pump() {
   if (is_writing_ || is_closed_) return;
-  if (out_.empty()) {
+  if (num_written_ == out_.size()) {
+    num_written_ = 0;
+    out_.clear();
     while (!queue_.empty() && out_.size() < kWriteBytes) {
-      out_ += queue_.front();
+      if (out_.empty()) {
+        out_ = std::move(queue_.front());  // may be large
+      } else {
+        out_ += queue_.front();
+      }
       queue_.pop_front();
     }
     queued_bytes_ -= out_.size();
@@ -400,10 +416,10 @@ void Connection::pump() {
   }
   is_writing_ = true;
   transport_->limit(shared_.options.write_timeout);
-  const size_t size = std::min(out_.size(), kWriteBytes);
-  transport_->write(asio::buffer(out_.data(), size),
+  const size_t size = std::min(out_.size() - num_written_, kWriteBytes);
+  transport_->write(asio::buffer(out_.data() + num_written_, size),
                     [self = shared_from_this(), size](const ErrorCodeOfIo& error) {
-                      self->out_.erase(0, size);
+                      self->num_written_ += size;
                       self->on_written(error);
                     });
 }

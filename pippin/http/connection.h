@@ -50,6 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_request();
   void limit_reading();
   void on_head(const ErrorCodeOfIo& error);
+  bool limit_body();
   void read_body();
   void on_body(const ErrorCodeOfIo& error);
   bool fill_request();
@@ -80,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::shared_ptr<Request> request_;  // null until its head is read
+  uint64_t body_limit_ = 0;           // of this request
   uint64_t current_ = 0;              // the request in progress; 0: none
 
   // --- the answer ---
@@ -92,7 +94,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::steady_clock::time_point last_write_;
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;
-  std::string out_;  // being written
+  std::string out_;         // being written
+  size_t num_written_ = 0;  // of these bytes
   bool is_writing_ = false, is_closed_ = false;
   asio::steady_timer look_timer_, silence_timer_;
 };

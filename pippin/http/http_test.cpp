@@ -38,6 +38,7 @@ class Http : public testing::Test {
     };
     callbacks.handle = [this](std::shared_ptr<const Request> request,
                               std::shared_ptr<Reply> reply) { handle(*request, reply); };
+    callbacks.body_limit = body_limit_;
     callbacks.refuse = [](const Request& head, int status, std::string_view message) {
       return Response{.status = status,
                       .body = std::string(message),
@@ -93,6 +94,7 @@ class Http : public testing::Test {
   }
 
   std::unique_ptr<Server> server_;
+  std::function<uint64_t(const Request& head)> body_limit_;
   uint16_t port_ = 0;
   Thread thread_;
   // Waits until the server holds `count` unanswered requests.
@@ -272,6 +274,16 @@ TEST_F(Http, TurnsAwayTooMany) {
     EXPECT_EQ(find_field(answer.headers, "from"), method == "POST" ? "http://a" : "") << method;
     EXPECT_TRUE(third.is_closed()) << method;
   }
+}
+
+TEST_F(Http, SomePathsTakeLargerBodies) {
+  body_limit_ = [](const Request& head) { return head.method == "PUT" ? 3000 : 1000; };
+  start({.max_body_bytes = 10});
+  const std::string text(2000, 'x');
+  EXPECT_EQ(ask(port_, "PUT", "/echo", text).body, "PUT  " + text);
+  EXPECT_EQ(ask(port_, "POST", "/echo", text).body,
+            "the body of the request has more than 1000 bytes");
+  EXPECT_EQ(ask(port_, "PUT", "/echo", std::string(3001, 'x')).status, 413);
 }
 
 // The complete fields of a head that is broken, too long or too slow are available.

@@ -77,6 +77,8 @@ struct Callbacks {
   // Returns the answer to a request that is malformed, too large, too slow, or above the connection
   // limit. `head` has the parts that could be read: at least the complete fields.
   std::function<Response(const Request& head, int status, std::string_view message)> refuse;
+  // Returns the most bytes of a request's body; if null, ServerOptions::max_body_bytes.
+  std::function<uint64_t(const Request& head)> body_limit = {};
   std::function<void()> reload = {};
   // A graceful shutdown has begun. Until requests in flight are answered, further requests still
   // arrive at sockets that this process opened itself; check() should reject them, except health

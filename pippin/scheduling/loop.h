@@ -42,6 +42,7 @@ class Scheduler::Loop {
   void run() noexcept;
   void open_cache() noexcept;
   void step();
+  void enqueue(std::shared_ptr<Task> task, bool at_front);
   void begin_waiting();
   bool begin(Task& task);
   double decode();  // seconds; 0: no sequence decodes
@@ -59,6 +60,8 @@ class Scheduler::Loop {
   void return_sequence(Task& task);
   void check_files();
   void log_lookup(std::span<const int32_t> tokens);
+  void preempt(std::shared_ptr<Task> task);
+  bool preempt_background();
   void make_room();
   void remove_ended();
   void publish();
@@ -80,14 +83,15 @@ class Scheduler::Loop {
   const int64_t row_limit_;
   PieceSize piece_size_;
   runtime::Batch batch_;
-  std::deque<std::shared_ptr<Task>> waiting_;
-  Tasks running_;             // in the order of their beginning
-  Tasks decoding_;            // in this step
-  std::vector<int32_t> fed_;  // the last token of a single sequence, and drafts
-  size_t next_turn_ = 0;      // among the requests whose prompt is being read
+  std::deque<std::shared_ptr<Task>> waiting_;  // those in the background last
+  Tasks running_;                              // in the order of their beginning
+  Tasks decoding_;                             // in this step
+  std::vector<int32_t> fed_;                   // the last token of a single sequence, and drafts
+  size_t next_turn_ = 0;                       // among the requests whose prompt is being read
   uint64_t num_begun_ = 0;
-  bool is_tight_ = false;   // after a preemption: none begins until one ends
-  bool has_moved_ = false;  // a sequence got a token in this step
+  bool is_tight_ = false;           // after a preemption: none begins until one ends
+  bool has_moved_ = false;          // a sequence got a token in this step
+  bool is_background_turn_ = true;  // those in the background advance in this step
   SchedulerState counts_;
 
   mutable std::mutex mutex_;  // guards the members below

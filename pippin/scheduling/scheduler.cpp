@@ -68,6 +68,10 @@ int64_t pool_tokens(runtime::Model& model, const SchedulerOptions& options) {
   return std::max(static_cast<int64_t>(2 * quarter), whole);
 }
 
+bool is_in_background(const std::shared_ptr<Task>& task) {
+  return task->in_background();
+}
+
 // The longest text whose prompt can be read in pieces.
 int64_t row_limit(runtime::Model& model) {
   return model.capabilities().many_sequences ? model.new_sequence()->row_layout().limit : INT64_MAX;
@@ -204,7 +208,7 @@ void Scheduler::Loop::run() noexcept {
       wake_.wait(lock, [&] {
         return is_stopped_ || !arrived_.empty() || !waiting_.empty() || !running_.empty();
       });
-      waiting_.insert(waiting_.end(), arrived_.begin(), arrived_.end());
+      for (auto& task : arrived_) enqueue(std::move(task), /*at_front=*/false);
       published_.waiting += std::ssize(arrived_);  // submit() counts them, too
       arrived_.clear();
       if (is_stopped_) break;
@@ -230,6 +234,9 @@ void Scheduler::Loop::step() {
   }
   remove_ended();
   begin_waiting();
+  constexpr uint64_t kTurns = 8;
+  is_background_turn_ = counts_.steps % kTurns == 0 ||
+                        std::all_of(running_.begin(), running_.end(), is_in_background);
   publish();  // requests that began are not waiting any more
   const double decode_seconds = decode();
   keep_decoded();
@@ -239,14 +246,27 @@ void Scheduler::Loop::step() {
   ++counts_.steps;
 }
 
+// At the front or the end of the requests of its kind.
+void Scheduler::Loop::enqueue(std::shared_ptr<Task> task, bool at_front) {
+  const auto background = std::find_if(waiting_.begin(), waiting_.end(), is_in_background);
+  const auto place = task->in_background() == at_front ? background
+                     : at_front                        ? waiting_.begin()
+                                                       : waiting_.end();
+  waiting_.insert(place, std::move(task));
+}
+
 void Scheduler::Loop::begin_waiting() {
   std::erase_if(waiting_, [](const auto& task) {
     if (task->is_cancelled()) task->end(StopReason::Cancelled);
     return task->has_ended();
   });
-  while (!waiting_.empty() && !is_tight_ && std::ssize(running_) < max_running_) {
+  while (!waiting_.empty()) {
     const std::shared_ptr<Task> task = waiting_.front();
-    if (!begin(*task)) return;
+    const bool has_place = !is_tight_ && std::ssize(running_) < max_running_;
+    if (!has_place || !begin(*task)) {
+      if (task->in_background() || !preempt_background()) return;
+      continue;
+    }
     waiting_.pop_front();
     if (!task->has_ended()) running_.push_back(task);
   }
@@ -277,7 +297,7 @@ double Scheduler::Loop::decode() {
   decoding_.clear();
   batch_.clear();
   for (const auto& task : running_) {
-    if (!task->is_decoding()) continue;
+    if (!task->is_decoding() || (task->in_background() && !is_background_turn_)) continue;
     if (!pool_.grow(task->held_blocks, task->sequence().position() + 1)) continue;
     decoding_.push_back(task);
   }
@@ -344,11 +364,15 @@ void Scheduler::Loop::decode_alone(Task& task) try {
 }
 
 std::shared_ptr<Task> Scheduler::Loop::next_reader() {
-  for (size_t i = 0; i < running_.size(); ++i) {
-    const auto& next = running_[(next_turn_ + i) % running_.size()];
-    if (next->has_ended() || next->is_decoding()) continue;
-    next_turn_ = (next_turn_ + i + 1) % running_.size();
-    return next;
+  for (const bool in_background : {false, true}) {
+    if (in_background && !is_background_turn_) break;
+    for (size_t i = 0; i < running_.size(); ++i) {
+      const auto& next = running_[(next_turn_ + i) % running_.size()];
+      if (next->in_background() != in_background) continue;
+      if (next->has_ended() || next->is_decoding()) continue;
+      next_turn_ = (next_turn_ + i + 1) % running_.size();
+      return next;
+    }
   }
   return nullptr;
 }
@@ -501,20 +525,33 @@ void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {
             difference);
 }
 
+// Frees the memory of a running request, which is computed again later.
+void Scheduler::Loop::preempt(std::shared_ptr<Task> task) {
+  std::erase(running_, task);
+  cache_->keep(task->sequence(), task->kept, /*is_end_of_turn=*/true);
+  task->give_up();
+  pool_.give_back(task->held_blocks);
+  enqueue(std::move(task), /*at_front=*/true);
+  ++counts_.preempted;
+}
+
+// Preempts the last request in the background. Returns false if none runs.
+bool Scheduler::Loop::preempt_background() {
+  const auto last = std::find_if(running_.rbegin(), running_.rend(), is_in_background);
+  if (last == running_.rend()) return false;
+  preempt(*last);
+  is_tight_ = false;
+  return true;
+}
+
 // All running requests wait for memory.
 void Scheduler::Loop::make_room() {
-  const std::shared_ptr<Task> last = running_.back();
   if (running_.size() == 1) {
-    last->end(StopReason::ContextFull);
+    running_.back()->end(StopReason::ContextFull);
     return remove_ended();
   }
-  running_.pop_back();
-  cache_->keep(last->sequence(), last->kept, /*is_end_of_turn=*/true);
-  last->give_up();  // frees memory for the others
-  pool_.give_back(last->held_blocks);
-  waiting_.push_front(last);
+  if (!preempt_background()) preempt(running_.back());
   is_tight_ = true;
-  ++counts_.preempted;
 }
 
 void Scheduler::Loop::remove_ended() {

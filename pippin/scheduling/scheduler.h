@@ -10,6 +10,9 @@
 // in the rest of step_seconds. Prompts take turns. Each request has its own sampler and random
 // numbers, so it gets the same tokens whatever other requests run.
 //
+// Requests in the background wait until no other request does, and give their place and memory back
+// when another one needs them. While others run, they advance in one of eight steps.
+//
 // The memory for caches is one pool for all (block_pool.h). Requests begin in the order of arrival,
 // when their prompt fits. A sequence without room for its next token waits for others to end. If
 // all of them wait, the most recent one gives its memory back and is computed again later; a single
@@ -43,6 +46,7 @@ struct Request {
   int64_t prompt_logprobs = -1;
   // The rows of embeddings whose ids `prompt` has (runtime/row_ids.h), in order.
   std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows = {};
+  bool in_background = false;
 };
 
 // The log probabilities at a token of the prompt, and alternatives to it.

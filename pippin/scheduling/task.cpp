@@ -16,6 +16,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
       rows_(std::move(request.rows)),
       prompt_size_(std::ssize(tokens_)),
       prompt_logprobs_(request.prompt_logprobs),
+      in_background_(request.in_background),
       listener_(std::move(listener)),
       generation_(model, request.options),
       text_(tokenizer, std::move(request.options.stop), std::move(request.options.shown_tokens)),

@@ -25,6 +25,7 @@ class Task final : public Job {
 
   void cancel() noexcept override { cancel_.request(); }
   bool is_cancelled() const { return cancel_.is_requested(); }
+  bool in_background() const { return in_background_; }
   const CancelToken& cancel_token() const { return cancel_; }
 
   // --- its sequence ---
@@ -82,6 +83,7 @@ class Task final : public Job {
   std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows_;  // of the prompt
   int64_t prompt_size_;
   int64_t prompt_logprobs_;
+  bool in_background_;
   int64_t told_ = 1;  // tokens of the prompt; the first one has no logprobs
   std::shared_ptr<Listener> listener_;
   runtime::Generation generation_;

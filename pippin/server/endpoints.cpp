@@ -174,6 +174,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   const RequestFields fields = read_fields(parse_body(request.body), kChat);
   TextJobOptions job;
   job.is_chat = true;
+  job.in_background = reply->in_background();
   job.prompt_field = "messages";
   job.request = read_text_request(fields);
   read_logprobs(fields, job.request);
@@ -194,6 +195,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
   const RequestFields fields = read_fields(parse_body(request.body), kCompletions);
   constexpr int64_t kMaxTokens = 16;  // OpenAI's
   TextJobOptions job;
+  job.in_background = reply->in_background();
   job.request = read_text_request(fields);
   if (!fields.has("max_tokens")) job.request.max_tokens = kMaxTokens;
   job.request.top_logprobs = find_int(fields, "logprobs", 0, kMaxTopLogprobs).value_or(-1);

@@ -28,6 +28,8 @@ class LoggedReply : public http::Reply {
   // Takes the fields of the request that have no effect; call it before the answer begins.
   virtual void note_ignored(const std::vector<std::string>& fields) = 0;
   virtual const std::string& id() const = 0;  // the request's
+  // Whether the request yields to others: a line of a batch.
+  virtual bool in_background() const { return false; }
 };
 
 // Reports the fields of a text request that have no effect; `unheeded` are those that the model's
@@ -42,13 +44,16 @@ struct KnownResponses {
   RunningResponses running;
 };
 
+struct KeptFiles;
+
 class Endpoints {
  public:
   // If `pulls` is null, clients may not add or remove models; if `tools` is null, there are no
-  // tools. Throws the errors of ResponseStore.
+  // tools; if `kept` is null, no files and batches. Throws the errors of ResponseStore.
   Endpoints(ModelList& models, FormQueue& forms, LongJobs& transcriptions,
             std::chrono::milliseconds silence, LongJobs* pulls = nullptr,
-            ToolRunner* tools = nullptr, const ResponseStoreOptions& responses = {})
+            ToolRunner* tools = nullptr, const ResponseStoreOptions& responses = {},
+            KeptFiles* kept = nullptr)
       : models_(models),
         forms_(forms),
         transcriptions_(transcriptions),
@@ -56,7 +61,8 @@ class Endpoints {
         tools_(tools),
         describer_(models.load_options()),
         silence_(silence),
-        responses_(std::make_shared<KnownResponses>(responses)) {}
+        responses_(std::make_shared<KnownResponses>(responses)),
+        kept_(kept) {}
 
   // Each handler answers or throws ApiError.
   using Replying = std::shared_ptr<LoggedReply>;
@@ -105,6 +111,17 @@ class Endpoints {
   void list_response_input(const http::Request& request, const Replying& reply);
   void delete_response(const http::Request& request, const Replying& reply);
   void cancel_response(const http::Request& request, const Replying& reply);
+  // files.cpp
+  void create_file(const http::Request& request, const Replying& reply);
+  void list_files(const http::Request& request, const Replying& reply);
+  void retrieve_file(const http::Request& request, const Replying& reply);
+  void read_file_content(const http::Request& request, const Replying& reply);
+  void delete_file(const http::Request& request, const Replying& reply);
+  // batches.cpp
+  void create_batch(const http::Request& request, const Replying& reply);
+  void list_batches(const http::Request& request, const Replying& reply);
+  void retrieve_batch(const http::Request& request, const Replying& reply);
+  void cancel_batch(const http::Request& request, const Replying& reply);
   void count_tokens(const http::Request& request, const Replying& reply);
   void tokenize(const http::Request& request, const Replying& reply);
   void detokenize(const http::Request& request, const Replying& reply);
@@ -148,6 +165,7 @@ class Endpoints {
              std::optional<std::vector<int32_t>> context, const std::vector<std::string>& unheeded,
              const Replying& reply);
   void check_may_pull() const;
+  KeptFiles& kept_files() const;
   void transcribe(const http::Request& request, FieldsOf endpoint, const Replying& reply);
   void embed_for_ollama(const http::Request& request, bool is_one, const Replying& reply);
 
@@ -159,6 +177,7 @@ class Endpoints {
   ModelDescriber describer_;
   const std::chrono::milliseconds silence_;
   const std::shared_ptr<KnownResponses> responses_;
+  KeptFiles* const kept_;
 };
 
 }  // namespace pippin::server

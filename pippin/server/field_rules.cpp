@@ -504,13 +504,26 @@ constexpr FieldRule kRules[] = {
     {"offset_t", kSpeech, Use::Only, "[0]", ""},
     {"offset_n", kSpeech, Use::Only, "[0]", ""},
     {"duration", kSpeech, Use::Only, "[0]", ""},
+
+    // --- files and batches ---
+    {"purpose", kFiles, Use::Honoured, "",
+     "batch, or assistants, fine-tune, vision, user_data, evals, which have no use here"},
+    {"expires_after", kFiles, Use::Honoured, "",
+     "[anchor]: created_at; [seconds]: 3600 to 2592000. Default: never"},
+    {"input_file_id", kBatches, Use::Honoured, "", "a file with the purpose batch"},
+    {"endpoint", kBatches, Use::Honoured, "", "of all requests"},
+    {"completion_window", kBatches, Use::Honoured, "",
+     "24h, or another number of hours (h) or days (d)"},
+    {"metadata", kBatches, Use::Honoured, "", "up to 16 texts, repeated in the batch"},
+    {"output_expires_after", kBatches, Use::Honoured, "",
+     "as expires_after, for the files with the answers"},
 };
 
 struct EndpointName {
   FieldsOf endpoint;
   std::string_view name;
 };
-constexpr std::array<EndpointName, 14> kEndpoints = {{{kChat, "chat"},
+constexpr std::array<EndpointName, 16> kEndpoints = {{{kChat, "chat"},
                                                       {kCompletions, "completions"},
                                                       {kMessages, "messages"},
                                                       {kNative, "completion"},
@@ -523,7 +536,9 @@ constexpr std::array<EndpointName, 14> kEndpoints = {{{kChat, "chat"},
                                                       {kOllamaEmbed, "ollama embed"},
                                                       {kTranscriptions, "transcriptions"},
                                                       {kTranslations, "translations"},
-                                                      {kInference, "inference"}}};
+                                                      {kInference, "inference"},
+                                                      {kFiles, "files"},
+                                                      {kBatches, "batches"}}};
 
 std::string endpoints_of(const FieldRule& rule) {
   std::string text;
@@ -581,7 +596,9 @@ std::string fields_document() {
       "`/api/generate`, `ollama options` their "
       "`options`, `ollama embed` `/api/embed` and\n`/api/embeddings`.\n`transcriptions` is "
       "`/v1/audio/transcriptions`, `translations` `/v1/audio/translations`, `inference` "
-      "whisper.cpp's\n`/inference`: forms with a file.\n\n"
+      "whisper.cpp's\n`/inference`: forms with a file. `files` is `/v1/files`, a form with a "
+      "`file`; "
+      "`batches` is `/v1/batches`.\n\n"
       "| field | endpoints | |\n|---|---|---|\n";
   for (const FieldRule& rule : kRules) {
     text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));

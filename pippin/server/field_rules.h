@@ -29,6 +29,8 @@ constexpr FieldsOf kOllamaEmbed = 1024;     // /api/embed and /api/embeddings
 constexpr FieldsOf kTranscriptions = 2048;  // /v1/audio/transcriptions
 constexpr FieldsOf kTranslations = 4096;    // /v1/audio/translations
 constexpr FieldsOf kInference = 8192;       // /inference, in whisper.cpp's form
+constexpr FieldsOf kFiles = 16384;          // /v1/files: a form
+constexpr FieldsOf kBatches = 32768;        // /v1/batches
 
 enum class Use : uint8_t {
   Honoured,

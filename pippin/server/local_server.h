@@ -2,11 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "pippin/server/endpoints.h"
+#include "pippin/server/local_reply.h"
 
 namespace pippin::server {
 
@@ -20,8 +19,7 @@ class LocalServer {
 
   ModelList& models() { return models_; }
 
-  // Receives the bytes of a streamed answer as they arrive. Returning false ends it.
-  using OnBytes = std::function<bool(std::string_view bytes)>;
+  using OnBytes = LocalReply::OnBytes;
 
   // Returns at the end of the answer, which comes soon after `stop` (may be null) is set, also for
   // errors. With status 200, the body goes to `on_bytes` if there is one. `id` is a part of the ids

@@ -1,6 +1,5 @@
 // OpenAI's Responses API: POST /v1/responses, and endpoints of stored and running responses.
 #include <ctime>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "pippin/server/endpoints.h"
 #include "pippin/server/message_fields.h"
 #include "pippin/server/prompt.h"
+#include "pippin/server/random_id.h"
 #include "pippin/server/request_json.h"
 #include "pippin/server/response_items.h"
 #include "pippin/server/response_list.h"
@@ -24,14 +24,6 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kPrefix = "resp_";
 constexpr auto kCancelWait = 10s;  // a step takes only a moment
-
-// 48 unpredictable hexadecimal digits, since they give access to stored conversations.
-std::string random_name() {
-  std::random_device device;
-  std::string name;
-  for (int i = 0; i < 6; ++i) name += fmt::format("{:08x}", device());
-  return name;
-}
 
 // Parses a stored response: {"model", "input": the whole conversation before it, "response"}. It is
 // one level deeper than its request.
@@ -152,7 +144,7 @@ RenderedChat render(const ServedModel& model, const Asked& asked, const RequestF
 ResponseWriterOptions writer_options(const RequestFields& body, const ResponseRequest& request,
                                      const ServedModel& model, std::chrono::milliseconds silence) {
   ResponseWriterOptions options;
-  options.name = random_name();
+  options.name = random_digits();  // gives access to a stored conversation
   options.model = model.name;
   options.created = std::time(nullptr);
   options.echo = echoed_request(body, request, model);
@@ -181,6 +173,7 @@ void Endpoints::create_response(const http::Request& http_request, const Replyin
   job.tools = std::move(request.tools);
   note_ignored(*reply, body, job, prompt.unheeded);
   job.is_chat = job.splits_reasoning = true;
+  job.in_background = reply->in_background();
   job.hides_thoughts = request.hides_thoughts;
   job.prompt_field = "input";
   take_prompt(prompt, job);

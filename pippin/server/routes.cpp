@@ -29,6 +29,11 @@ constexpr std::array kRoutes = {
     Route{"POST", "/responses", &Endpoints::create_response},
     Route{"POST", "/v1/responses/input_tokens", &Endpoints::count_response_tokens},
     Route{"POST", "/v1/responses/*/cancel", &Endpoints::cancel_response},
+    Route{"POST", "/v1/files", &Endpoints::create_file},
+    Route{"GET", "/v1/files", &Endpoints::list_files},
+    Route{"POST", "/v1/batches", &Endpoints::create_batch},
+    Route{"GET", "/v1/batches", &Endpoints::list_batches},
+    Route{"POST", "/v1/batches/*/cancel", &Endpoints::cancel_batch},
     Route{"POST", "/v1/embeddings", &Endpoints::embeddings},
     Route{"POST", "/embeddings", &Endpoints::embeddings},
     Route{"POST", "/embedding", &Endpoints::native_embeddings, Status::None, kLlama},
@@ -83,6 +88,10 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/responses/*/input_items", &Endpoints::list_response_input},
     Route{"GET", "/v1/responses/*", &Endpoints::retrieve_response},
     Route{"DELETE", "/v1/responses/*", &Endpoints::delete_response},
+    Route{"GET", "/v1/files/*/content", &Endpoints::read_file_content},
+    Route{"GET", "/v1/files/*", &Endpoints::retrieve_file},
+    Route{"DELETE", "/v1/files/*", &Endpoints::delete_file},
+    Route{"GET", "/v1/batches/*", &Endpoints::retrieve_batch},
     Route{"GET", "/v1/models/*", nullptr, Status::Model},
 };
 

@@ -14,6 +14,8 @@
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/threads/thread.h"
+#include "pippin/server/batch_runner.h"
+#include "pippin/server/local_reply.h"
 #include "pippin/server/metrics.h"
 #include "pippin/server/page_response.h"
 #include "pippin/server/routes.h"
@@ -99,6 +101,10 @@ class Server::State {
   http::Response slots(const http::Request& request) const;
   http::Response requests() const;
   void preload();
+  uint64_t body_limit(const http::Request& head) const;
+  void begin_batches();
+  http::Response answer_line(const http::Request& request, const std::string& id);
+  void end_batches();
 
   const Options options_;
   Access access_;
@@ -108,6 +114,8 @@ class Server::State {
   mutable std::mutex mutex_;  // guards the members below
   std::map<uint64_t, Running> running_;
   std::optional<ApiError> preload_error_;
+  uint64_t num_lines_ = 0;                 // requests of batches
+  const std::unique_ptr<KeptFiles> kept_;  // null: no files
 
   // Running requests use all of the above until the models are destroyed.
   ModelList models_;
@@ -117,13 +125,18 @@ class Server::State {
   LongJobs pulls_, transcriptions_;  // for the worker threads
   ToolRunner tools_;
   Workers workers_;
+  std::unique_ptr<BatchRunner> batches_;  // null: none yet; guarded by `mutex_`
 };
 
 // Adds the common headers to an answer, and reports it to metrics and log when it ends.
 class Server::State::Logged final : public LoggedReply {
  public:
-  Logged(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply)
-      : state_(state), number_(request.number), reply_(std::move(reply)) {
+  Logged(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply,
+         bool in_background = false)
+      : state_(state),
+        number_(request.number),
+        in_background_(in_background),
+        reply_(std::move(reply)) {
     record_.id = request_name(request, state.names_);
     record_.method = request.method;
     record_.path = request.path;
@@ -150,6 +163,7 @@ class Server::State::Logged final : public LoggedReply {
   }
 
   const std::string& id() const override { return record_.id; }
+  bool in_background() const override { return in_background_; }
 
   void send(http::Response response) override {
     record_.status = response.status;
@@ -189,6 +203,7 @@ class Server::State::Logged final : public LoggedReply {
 
   State& state_;
   const uint64_t number_;
+  const bool in_background_;
   const std::shared_ptr<http::Reply> reply_;
   const Clock::time_point start_ = Clock::now();
   http::Fields headers_;
@@ -198,10 +213,11 @@ class Server::State::Logged final : public LoggedReply {
 Server::State::State(Options options)
     : options_(std::move(options)),
       access_(options_.access),
+      kept_(options_.files.folder.empty() ? nullptr : std::make_unique<KeptFiles>(options_.files)),
       models_(options_.models),
       endpoints_(models_, forms_, transcriptions_, options_.silence,
                  options_.allows_pulls ? &pulls_ : nullptr,
-                 options_.tools.empty() ? nullptr : &tools_, options_.responses),
+                 options_.tools.empty() ? nullptr : &tools_, options_.responses, kept_.get()),
       http_(options_.http, callbacks()),
       forms_(options_.form_timeout),
       tools_(options_.tools, options_.tool_timeout),
@@ -221,6 +237,7 @@ http::Callbacks Server::State::callbacks() {
   callbacks.refuse = [this](const http::Request& head, int status, std::string_view message) {
     return refusal(head, ApiError(status, std::string(message)));
   };
+  callbacks.body_limit = [this](const http::Request& head) { return body_limit(head); };
   callbacks.reload = [this] {
     try {
       access_.reload();
@@ -231,6 +248,10 @@ http::Callbacks Server::State::callbacks() {
   };
   callbacks.stopping = [this] {
     is_stopping_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      if (batches_ != nullptr) batches_->stop();
+    }
     if (options_.on_stopping) options_.on_stopping();
   };
   return callbacks;
@@ -244,6 +265,7 @@ void Server::State::run() {
     preload();
   });
   http_.run();
+  end_batches();
   models_.stop();
   const std::lock_guard lock(mutex_);
   if (preload_error_) fail(ErrorCode::InvalidFile, "{}", preload_error_->what());
@@ -255,6 +277,7 @@ void Server::State::preload() {
     models_.find_adapters();
     for (const std::string& name : models_.names_at_start()) models_.open(name);
     is_preloaded_ = true;
+    begin_batches();
     if (options_.on_ready && !is_stopping_) options_.on_ready();
   } catch (const ApiError& error) {
     if (is_stopping_) return;
@@ -263,6 +286,65 @@ void Server::State::preload() {
       preload_error_ = error;
     }
     http_.stop();
+  }
+}
+
+// A form has a few bytes in addition to its file.
+uint64_t Server::State::body_limit(const http::Request& head) const {
+  constexpr uint64_t kFormBytes = uint64_t{64} << 10;
+  const Route* const route = find_route(head.method, head.path);
+  const bool is_upload =
+      kept_ != nullptr && route != nullptr && route->handler == &Endpoints::create_file;
+  const uint64_t most = options_.http.max_body_bytes;
+  return is_upload ? std::max(most, options_.files.max_file + kFormBytes) : most;
+}
+
+// Once the first model is loaded.
+void Server::State::begin_batches() {
+  if (kept_ == nullptr) return;
+  constexpr size_t kVectors = 2;  // each occupies a core or more
+  BatchRunnerOptions runner;
+  // Twice as many as run, so that there are always some to begin.
+  runner.texts =
+      2 * static_cast<size_t>(std::max<int64_t>(options_.models.scheduler.max_running, 1));
+  runner.vectors = kVectors;
+  runner.has_model = [this](const std::string& name) { return models_.settings(name) != nullptr; };
+  runner.call = [this](const http::Request& request, const std::string& id) {
+    return answer_line(request, id);
+  };
+  runner.on_job = options_.on_batch;
+  const std::lock_guard lock(mutex_);
+  if (!is_stopping_) batches_ = std::make_unique<BatchRunner>(*kept_, std::move(runner));
+}
+
+// Answers a request of a batch, in the calling thread.
+http::Response Server::State::answer_line(const http::Request& line, const std::string& id) {
+  constexpr uint64_t kFirstNumber = uint64_t{1} << 62;  // unlike those of other requests
+  http::Request request = line;
+  request.peer = "batch";
+  request.headers.emplace_back("x-request-id", id);
+  {
+    const std::lock_guard lock(mutex_);
+    request.number = kFirstNumber + num_lines_++;
+  }
+  const auto reply = std::make_shared<LocalReply>(id);
+  const LocalReply::Leaving leaving{*reply};
+  {
+    const auto logged = std::make_shared<Logged>(*this, request, reply, /*in_background=*/true);
+    try {
+      (endpoints_.*find_route(request.method, request.path)->handler)(request, logged);
+    } catch (...) {
+      logged->send(error_response(api_error(std::current_exception()), dialect_of(request.path)));
+    }
+  }
+  return reply->receive();
+}
+
+void Server::State::end_batches() {
+  std::unique_ptr<BatchRunner> ending;
+  {
+    const std::lock_guard lock(mutex_);
+    ending = std::move(batches_);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "pippin/http/server.h"
 #include "pippin/server/access.h"
 #include "pippin/server/endpoints.h"
+#include "pippin/server/kept_files.h"
 #include "pippin/server/model_list.h"
 #include "pippin/shell/chat_tool.h"
 
@@ -33,6 +34,7 @@ struct Options {
   ModelListOptions models;
   AccessOptions access;
   ResponseStoreOptions responses;
+  FilesOptions files = {};
   std::chrono::milliseconds silence{5000};         // of a stream, before a keep-alive
   std::chrono::milliseconds form_timeout{10'000};  // to compile the form of an answer
   std::vector<shell::ChatTool> tools = {};         // commands that clients may run
@@ -42,12 +44,15 @@ struct Options {
   std::function<void(const RequestRecord& record)> log = {};
   // Each is called once: when the first model can answer, and when the server begins to stop.
   std::function<void()> on_ready = {}, on_stopping = {};
+  // Called before requests of a batch are computed, with the path of a file that should be created
+  // if this process crashes (batch/shard.h).
+  std::function<void(const std::filesystem::path& path)> on_batch = {};
 };
 
 class Server {
  public:
-  // Listens, without loading a model yet. Throws the errors of http::Server, ModelList, Access and
-  // ResponseStore.
+  // Listens, without loading a model yet. Throws the errors of http::Server, ModelList, Access,
+  // ResponseStore and KeptFiles.
   explicit Server(Options options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

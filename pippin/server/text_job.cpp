@@ -267,8 +267,8 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
         const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
         // Only once for all choices of a prompt.
         const int64_t prompt_logprobs = choice == 0 ? options_.request.prompt_logprobs : -1;
-        auto job =
-            model_->scheduler->submit({prompt, options, prompt_logprobs, options_.rows}, listener);
+        auto job = model_->scheduler->submit(
+            {prompt, options, prompt_logprobs, options_.rows, options_.in_background}, listener);
         const std::lock_guard jobs_lock(jobs_mutex_);
         jobs_.push_back(std::move(job));
       }

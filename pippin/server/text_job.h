@@ -81,6 +81,7 @@ struct TextJobOptions {
   ToolRequest tools;                         // of a chat
   std::optional<LineLimitOptions> lines;
   bool tells_tokens = false;  // also those that add nothing to the text
+  bool in_background = false;
   TextRequest request;
   Dialect dialect = Dialect::OpenAi;  // of errors before the answer begins
 };

@@ -48,7 +48,7 @@ ALLOWED = {
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "image", "sound", "speech"],
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
-    "server": ["base", "io", "image", "sound", "http", "hub", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
+    "server": ["base", "io", "batch", "image", "sound", "http", "hub", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "cuda", "runtime", "image", "sound", "speech", "app"],
     "c": ["base", "io", "runtime", "speech", "api"],

@@ -81,9 +81,9 @@ export async function serve(...args) {
   return {
     url,
     log: () => log,
-    async stop() {
-      if (server.exitCode !== null) return;
-      server.kill("SIGTERM");
+    async stop(signal = "SIGTERM") {
+      if (server.exitCode !== null || server.signalCode !== null) return;
+      server.kill(signal);
       await once(server, "exit");
     },
   };

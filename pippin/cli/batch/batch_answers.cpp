@@ -1,8 +1,6 @@
 #include "pippin/cli/batch/batch_answers.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -17,31 +15,12 @@
 #include "pippin/cli/options/pull_display.h"
 #include "pippin/io/digest.h"
 #include "pippin/io/json.h"
-#include "pippin/server/routes.h"
+#include "pippin/server/batch_calls.h"
 
 namespace pippin::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-enum class Wants : uint8_t { Writer, Scorer, Embedder };
-struct BatchUrl {
-  std::string_view label;  // of the server's route
-  Wants wants;
-};
-constexpr std::array kUrls = {
-    BatchUrl{"/v1/chat/completions", Wants::Writer}, BatchUrl{"/v1/completions", Wants::Writer},
-    BatchUrl{"/v1/responses", Wants::Writer},        BatchUrl{"/v1/embeddings", Wants::Embedder},
-    BatchUrl{"/v1/rerank", Wants::Scorer},           BatchUrl{"/v1/score", Wants::Scorer},
-};
-
-const BatchUrl* find_url(const std::string& url) {
-  if (server::find_route("POST", url) == nullptr) return nullptr;
-  const std::string_view label = server::route_label(url);
-  const auto* const found = std::find_if(kUrls.begin(), kUrls.end(),
-                                         [&](const BatchUrl& one) { return one.label == label; });
-  return found == kUrls.end() ? nullptr : found;
-}
 
 void add_file(const fs::path& path, const std::string& name, Digest& digest, uint64_t& bytes) {
   constexpr size_t kEnd = size_t{64} << 10;
@@ -51,27 +30,6 @@ void add_file(const fs::path& path, const std::string& name, Digest& digest, uin
   digest.update(content.first(std::min(kEnd, content.size())));
   digest.update(content.last(std::min(kEnd, content.size())));
   bytes += content.size();
-}
-
-// Thirteen hexadecimal digits are integers of JSON in every language.
-uint64_t seed_of(const std::string& custom_id, uint64_t seed) {
-  constexpr size_t kDigits = 13;
-  const std::string digits =
-      batch::request_id(fmt::format("{}", seed), custom_id).substr(0, kDigits);
-  uint64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  return number;
-}
-
-std::string with_seed(const batch::Request& request, uint64_t seed) {
-  const Json body = Json::parse(request.body, "body");
-  for (const char* name : {"seed", "random_seed"}) {
-    const auto given = body.find(name);
-    if (given && !given->is_null() && !given->is_integer(-1, -1)) return request.body;
-  }
-  // The last of equal keys counts.
-  return fmt::format("{}{}\"seed\":{}}}", request.body.substr(0, request.body.size() - 1),
-                     body.size() > 0 ? "," : "", seed_of(request.custom_id, seed));
 }
 
 }  // namespace
@@ -116,13 +74,10 @@ BatchAnswers::BatchAnswers(server::ModelListOptions options)
 }
 
 void BatchAnswers::check(const batch::Request& request, const std::string& where) const {
-  const BatchUrl* const url = find_url(request.url);
+  const server::BatchEndpoint* const url = server::find_batch_endpoint(request.url);
   if (url == nullptr) {
-    std::vector<std::string_view> known;
-    known.reserve(kUrls.size());
-    for (const BatchUrl& one : kUrls) known.push_back(one.label);
     fail(ErrorCode::InvalidFile, "{}: url \"{}\" is not one of {}", where, request.url,
-         fmt::join(known, ", "));
+         server::batch_urls());
   }
   const Json body = Json::parse(request.body, where + ": body");
   const std::string model = body.get_string_or("model", "");
@@ -130,13 +85,13 @@ void BatchAnswers::check(const batch::Request& request, const std::string& where
     fail(ErrorCode::InvalidFile, "{}: body.model \"{}\" is not \"{}\" (to accept it: -m {}=MODEL)",
          where, model, name_, model);
   }
-  const bool fits = url->wants == Wants::Writer   ? writes_
-                    : url->wants == Wants::Scorer ? scores_
-                                                  : embeds_;
+  const bool fits = url->model == server::BatchModel::Writer   ? writes_
+                    : url->model == server::BatchModel::Scorer ? scores_
+                                                               : embeds_;
   if (!fits) {
     constexpr const char* kKinds[] = {"writes texts", "scores texts", "embeds texts"};
     fail(ErrorCode::InvalidFile, "{}: {} needs a model that {}, which {} does not", where,
-         request.url, kKinds[static_cast<size_t>(url->wants)], name_);
+         request.url, kKinds[static_cast<size_t>(url->model)], name_);
   }
   if (body.get_bool_or("stream", false)) {
     fail(ErrorCode::InvalidFile, "{}: body.stream: the answers of a batch come whole", where);
@@ -145,15 +100,8 @@ void BatchAnswers::check(const batch::Request& request, const std::string& where
 
 batch::Answer BatchAnswers::answer(const std::string& job, const batch::Request& request,
                                    uint64_t seed) {
-  http::Request call;
-  if (!http::split_target(request.url, call)) {
-    fail(ErrorCode::InvalidArgument, "{}: no path of a request", request.url);
-  }
-  call.method = "POST";
-  const BatchUrl* const url = find_url(request.url);
-  const bool samples = url != nullptr && url->wants == Wants::Writer;
-  call.body = samples ? with_seed(request, seed) : request.body;
-  http::Response response = server_.call(call, batch::request_id(job, request.custom_id));
+  http::Response response =
+      server_.call(server::batch_call(request, seed), batch::request_id(job, request.custom_id));
   return {response.status, std::move(response.body)};
 }
 

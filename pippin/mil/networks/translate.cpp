@@ -36,6 +36,14 @@ std::set<std::string> feature_names(const FunctionDescription& description) {
   return names;
 }
 
+void require_distinct(const std::vector<Feature>& features, std::string_view what) {
+  std::set<std::string_view> names;
+  for (const Feature& feature : features) {
+    if (names.insert(feature.name).second) continue;
+    fail(ErrorCode::InvalidFile, "two {}s are named '{}'", what, feature.name);
+  }
+}
+
 // Sizes of 1 tell nothing if the ranks differ.
 bool matches(Shape found, std::vector<int64_t> wanted) {
   if (found.size() != wanted.size()) {
@@ -64,6 +72,8 @@ void check_shapes(const Network& network, const decltype(NetworkParts::shapes)& 
 // Sets the opset to the one that would be better, which may be the same.
 Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& description,
                   const Owner& owner, const NetworkParts& parts, Opset& opset) {
+  require_distinct(description.inputs, "input");
+  require_distinct(description.outputs, "output");
   Program program;
   auto& function =
       program.functions.emplace(description.name, std::make_unique<Function>()).first->second;
