@@ -1,3 +1,5 @@
 #pragma once
 
+#include "pippin/cuda/kernels/copy.cuh"
+#include "pippin/cuda/kernels/elementwise.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

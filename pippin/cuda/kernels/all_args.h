@@ -1,3 +1,5 @@
 #pragma once
 
+#include "pippin/cuda/kernels/copy_args.h"
+#include "pippin/cuda/kernels/elementwise_args.h"
 #include "pippin/cuda/kernels/rows_args.h"
