@@ -7,41 +7,56 @@
 
 namespace pippin::cuda {
 
+template <typename Y, typename X, typename F>
+DEVICE void convert_group(int width, int64_t stride, void* y, const void* x, const F& f) {
+  const Four<X> from = read_elements(static_cast<const X*>(x), width, stride);
+  Four<Y> to;
+  for (int i = 0; i < 4; ++i) to.v[i] = f(from.v[i]);
+  write_elements(static_cast<Y*>(y), width, to);
+}
 template <typename T>
-DEVICE void copy_elements(const CopyArgs& a) {
-  map_elements(a.axes, static_cast<T*>(a.y), static_cast<const T*>(a.x), [](T x) { return x; });
+DEVICE void copy_group(int width, int64_t stride, void* y, int64_t to, const void* x,
+                       int64_t from) {
+  convert_group<T, T>(width, stride, static_cast<T*>(y) + to, static_cast<const T*>(x) + from,
+                      [](T v) { return v; });
 }
 
-template <typename Y, typename X, typename F>
-DEVICE void convert_elements(const CopyArgs& a, const F& f) {
-  map_elements(a.axes, static_cast<Y*>(a.y), static_cast<const X*>(a.x), f);
+// Copies element x[from] to y[to], or those from there on: see Axes.
+DEVICE void copy_group(Element y_type, Element x_type, int width, int64_t stride, void* y,
+                       int64_t to, const void* x, int64_t from) {
+  if (y_type == x_type) {
+    if (y_type == Element::Bool) return copy_group<uint8_t>(width, stride, y, to, x, from);
+    if (y_type == Element::F32 || y_type == Element::I32) {
+      return copy_group<uint32_t>(width, stride, y, to, x, from);
+    }
+    return copy_group<uint16_t>(width, stride, y, to, x, from);
+  }
+  float* floats = static_cast<float*>(y) + to;
+  const uint16_t* halves = static_cast<const uint16_t*>(x) + from;
+  if (y_type == Element::F32 && x_type == Element::F16) {
+    return convert_group<float, uint16_t>(width, stride, floats, halves,
+                                          [](uint16_t v) { return half_to_float(v); });
+  }
+  if (y_type == Element::F32 && x_type == Element::BF16) {
+    return convert_group<float, uint16_t>(width, stride, floats, halves,
+                                          [](uint16_t v) { return bfloat_to_float(v); });
+  }
+  if (y_type == Element::F16 && x_type == Element::F32) {
+    return convert_group<uint16_t, float>(width, stride, static_cast<uint16_t*>(y) + to,
+                                          static_cast<const float*>(x) + from,
+                                          [](float v) { return float_to_half(v); });
+  }
+  const int step = stride != 0 ? 1 : 0;
+  for (int i = 0; i < width; ++i) {
+    write_number(y_type, y, to + i, x_type, read_number(x_type, x, from + i * step));
+  }
 }
 
 // y = x
 DEVICE void copy_body(const CopyArgs& a) {
-  if (a.to == a.from) {
-    if (a.to == Element::F32 || a.to == Element::I32) return copy_elements<uint32_t>(a);
-    if (a.to == Element::Bool) return copy_elements<uint8_t>(a);
-    return copy_elements<uint16_t>(a);
-  }
-  if (a.to == Element::F32 && a.from == Element::F16) {
-    return convert_elements<float, uint16_t>(a, [](uint16_t x) { return half_to_float(x); });
-  }
-  if (a.to == Element::F16 && a.from == Element::F32) {
-    return convert_elements<uint16_t, float>(a, [](float x) { return float_to_half(x); });
-  }
-  if (a.to == Element::F32 && a.from == Element::BF16) {
-    return convert_elements<float, uint16_t>(a, [](uint16_t x) { return bfloat_to_float(x); });
-  }
-  if (a.to == Element::BF16 && a.from == Element::F32) {
-    return convert_elements<uint16_t, float>(a, [](float x) { return float_to_bfloat_bits(x); });
-  }
   int64_t at[2];
   if (!find_elements(a.axes, at)) return;
-  const int step = a.axes.strides[1][0] != 0 ? 1 : 0;
-  for (int i = 0; i < a.axes.width; ++i) {
-    write_number(a.to, a.y, at[0] + i, a.from, read_number(a.from, a.x, at[1] + i * step));
-  }
+  copy_group(a.to, a.from, a.axes.width, a.axes.strides[1][0], a.y, at[0], a.x, at[1]);
 }
 
 template <typename T>

@@ -14,7 +14,8 @@ using kernels::GateOp;
 using kernels::UnaryOp;
 
 DEVICE float sigmoid(float x) {
-  return 1 / (1 + expf(-x));
+  const float e = expf(-fabsf(x));
+  return (x < 0 ? e : 1.0f) / (1 + e);
 }
 // The limit at infinity, where x * 0 would give NaN.
 DEVICE float limited(float x, float factor) {

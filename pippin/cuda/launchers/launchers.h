@@ -27,6 +27,10 @@ LauncherPointer make_launcher_of(const engine::PairNode& node, const LauncherSou
 LauncherPointer make_launcher_of(const engine::SelectNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::UnaryNode& node, const LauncherSource& source);
 
+LauncherPointer make_launcher_of(const engine::GatherNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::ScatterNode& node, const LauncherSource& source);
+
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::RotaryNode& node, const LauncherSource& source);
 
 }  // namespace pippin::cuda
