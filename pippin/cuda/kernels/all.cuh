@@ -1,3 +1,5 @@
 #pragma once
 
+#include "pippin/cuda/kernels/dot_fma.cuh"
+#include "pippin/cuda/kernels/dot_gather.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

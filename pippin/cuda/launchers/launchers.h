@@ -10,6 +10,10 @@ template <typename Kind>
 LauncherPointer make_launcher_of(const Kind& /*node*/, const LauncherSource& /*source*/) {
   return nullptr;
 }
+LauncherPointer make_launcher_of(const engine::BatchedDotNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::DotNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::QuantizedGatherNode& node,
+                                 const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
 
 }  // namespace pippin::cuda
