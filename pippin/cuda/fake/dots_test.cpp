@@ -10,6 +10,8 @@
 #include "pippin/base/numbers/float16.h"
 #include "pippin/cuda/fake/node_testing.h"
 #include "pippin/cuda/fake/weight_testing.h"
+#include "pippin/cuda/launchers/dot_launches.h"
+#include "pippin/engine/cpu/limits.h"
 
 namespace pippin::cuda {
 namespace {
@@ -119,6 +121,41 @@ TEST(CudaDots, RowsHaveTheSameBitsAlone) {
   const DotNode quantized =
       dot_node({{9, random_weight(weight_cases().front(), 9, 544, 1), false}});
   expect_same_bits_alone(quantized, {make.result({5, 9}), make.floats({5, 544})});
+}
+
+// The CPU rounds x in the same way if it has a kernel for the form and the size.
+TEST(CudaDots, QuantizedFast) {
+  TestArrays make(8);
+  uint32_t seed = 0;
+  NodeCheck check;
+  check.precision = Precision::Fast;
+  for (const WeightCase& one : weight_cases()) {
+    for (const auto& [m, n, k] : {std::tuple{1, 33, 96},
+                                  {3, 7, 96},
+                                  {9, 20, 64},
+                                  {2, 5, 1024},
+                                  {1, 19, 2560},
+                                  {5, 3, 2080}}) {
+      const auto weight = random_weight(one, n, k, ++seed);
+      if (weight == nullptr) continue;
+      SCOPED_TRACE(one.name + " " + std::to_string(k));
+      const bool is_rounded =
+          takes_rounded(matrix_facts(MatrixSource(*weight, limit_cpu(cpu_features(), "scalar"))));
+      if (!is_rounded) continue;
+      check.tolerance = kernels::can_dot(weight->matrix) ? 1e-5F : 2e-2F;
+      const DotNode node = dot_node({{n, weight, true}}, true);
+      expect_as_cpu(
+          node,
+          {make.result({m, n}, 1), make.floats({m, k}, 3), make.floats({n}), make.floats({m, n})},
+          1, check);
+      if (m > 1) {
+        expect_same_bits_alone(dot_node({{n, weight, true}}),
+                               {make.result({m, n}, 1), make.floats({m, k}, 3), make.floats({n})},
+                               check);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
 }
 
 TEST(CudaDots, SeveralQuantizedProducts) {

@@ -2,4 +2,6 @@
 
 #include "pippin/cuda/kernels/dot_fma.cuh"
 #include "pippin/cuda/kernels/dot_gather.cuh"
+#include "pippin/cuda/kernels/dot_round.cuh"
+#include "pippin/cuda/kernels/dot_row.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

@@ -30,6 +30,13 @@ int64_t num_blocks(const DotArgs& args, const DotRun& run);
 // In fp32.
 void add_exact_dot(const DotRun& run, const MatrixFacts& facts, std::vector<Launch>& launches);
 
+// With x in 8 bits, by takes_rounded(): integers with a scale for each 32 columns. `scratch` has
+// rounded_bytes().
+bool takes_rounded(const MatrixFacts& facts);
+int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches = 1);
+void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
+                  std::byte* scratch, std::vector<Launch>& launches);
+
 // Whether one launch computes both from the same x.
 bool share_dot_input(const engine::DotNode& a, const engine::DotNode& b,
                      const engine::ComputeOptions& options);

@@ -18,10 +18,20 @@ using QuantizedPointer = std::shared_ptr<const engine::QuantizedWeight>;
 class DotLauncher : public Launcher {
  public:
   // One matrix for each product, or none if they are views.
-  DotLauncher(const DotNode& dot, std::vector<DeviceMatrix> matrices, const MatrixFacts& facts)
-      : dot_(dot), matrices_(std::move(matrices)), facts_(facts) {}
+  DotLauncher(const DotNode& dot, std::vector<DeviceMatrix> matrices, const MatrixFacts& facts,
+              const LauncherSource& source)
+      : dot_(dot),
+        matrices_(std::move(matrices)),
+        facts_(facts),
+        limits_(source.limits),
+        is_fast_(!source.is_exact() && takes_rounded(facts)),
+        most_rows_(source.node.x().shape[0].upper()) {}
 
   int row_axis() const override { return 0; }
+  int64_t scratch_bytes() const override { return scratch_bytes_of(most_rows_); }
+  int64_t scratch_bytes_of(int64_t rows) const override {
+    return is_fast_ ? rounded_bytes(rows, matrices_.front().k) : 0;
+  }
   int64_t weight_bytes() const override {
     int64_t bytes = 0;
     for (const DeviceMatrix& matrix : matrices_) bytes += matrix.bytes();
@@ -58,13 +68,20 @@ class DotLauncher : public Launcher {
       product.y_stride = context.operands[i].strides[0];
       run.products.push_back(product);
     }
-    add_exact_dot(run, facts_, launches);
+    if (is_fast_) {
+      add_fast_dot(run, facts_, limits_, context.scratch, launches);
+    } else {
+      add_exact_dot(run, facts_, launches);
+    }
   }
 
  private:
   const DotNode& dot_;
   std::vector<DeviceMatrix> matrices_;
   MatrixFacts facts_;
+  Limits limits_;
+  bool is_fast_;
+  int64_t most_rows_;
 };
 
 class BatchedDotLauncher : public Launcher {
@@ -130,7 +147,7 @@ LauncherPointer make_launcher_of(const DotNode& dot, const LauncherSource& sourc
     matrices.push_back(upload_matrix(MatrixSource(**weight, source.options.cpu), source.weights));
     if (!matrices.back().same_kernel(*facts)) return nullptr;
   }
-  return std::make_unique<DotLauncher>(dot, std::move(matrices), *facts);
+  return std::make_unique<DotLauncher>(dot, std::move(matrices), *facts, source);
 }
 
 LauncherPointer make_launcher_of(const engine::BatchedDotNode&, const LauncherSource&) {
