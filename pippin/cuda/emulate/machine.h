@@ -9,6 +9,8 @@
 
 #define DEVICE inline
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
+#define UNROLL
+#define UNROLL_BY(count)
 #define __restrict__ __restrict
 
 namespace pippin::cuda {
