@@ -104,6 +104,9 @@ void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)
 inline float fast_exp(float x) {
   return std::exp(x);
 }
+inline float fast_divide(float x, float y) {
+  return x / y;
+}
 inline float rsqrtf(float x) {
   return 1 / std::sqrt(x);
 }

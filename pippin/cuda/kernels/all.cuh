@@ -1,3 +1,4 @@
 #pragma once
 
+#include "pippin/cuda/kernels/attention.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

@@ -10,6 +10,7 @@ template <typename Kind>
 LauncherPointer make_launcher_of(const Kind& /*node*/, const LauncherSource& /*source*/) {
   return nullptr;
 }
+LauncherPointer make_launcher_of(const engine::AttentionNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
 
 }  // namespace pippin::cuda
