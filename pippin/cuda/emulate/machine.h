@@ -8,6 +8,8 @@
 #include <cstring>
 
 #define DEVICE inline
+#define UNROLL
+#define UNROLL_BY(count)
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
 #define __restrict__ __restrict
 

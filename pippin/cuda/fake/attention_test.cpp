@@ -155,6 +155,72 @@ TEST(CudaAttention, OtherOrdersOfAxes) {
   }
 }
 
+// Keys in several parts, groups of all sizes.
+TEST(CudaAttention, PartsOfKeys) {
+  uint32_t seed = 20;
+  for (const Sizes& sizes : {Sizes{1, 2, 2, 1, 129, 8, 16}, Sizes{1, 3, 1, 1, 260, 64, 64},
+                             Sizes{2, 7, 1, 1, 128, 80, 96}, Sizes{1, 4, 2, 5, 140, 128, 128},
+                             Sizes{1, 2, 1, 1, 150, 256, 192}}) {
+    for (const Storage cache : kCaches) {
+      SCOPED_TRACE(testing::Message() << "case " << seed);
+      Problem problem(sizes, cache, seed++);
+      problem.mask_causally();
+      problem.check();
+      problem.add_sinks({0.5F, kExcluded, 9.0F});
+      problem.mask_causally(100, 20);  // a part that no row sees
+      problem.check();
+    }
+  }
+}
+
+// A few rows have the bits of each alone, before the later keys exist.
+TEST(CudaAttention, RowsHaveTheBitsOfEachAlone) {
+  for (const int64_t heads : {1, 3}) {
+    Problem problem({1, heads, 1, 3, 130, 16, 24}, Storage::F16, 30);
+    problem.mask_causally();
+    problem.add_sinks({0.7F});
+    const std::vector<TestArray> arrays = {problem.out, problem.q,    problem.k,
+                                           problem.v,   problem.mask, problem.sinks};
+    const TestArray together = computed(problem.node, arrays).front();
+    for (int64_t row = 0; row < 3; ++row) {
+      std::vector<TestArray> alone = arrays;
+      for (const size_t i : {0, 1, 4}) {
+        alone[i].shape[2] = 1;
+        alone[i].offset += row * alone[i].strides[2];
+      }
+      for (const size_t i : {2, 3}) alone[i].shape[2] = 128 + row;
+      alone[4].shape[3] = 128 + row;
+      const TestArray result = computed(problem.node, alone).front();
+      for (int64_t head = 0; head < heads; ++head) {
+        for (int64_t i = 0; i < 24; ++i) {
+          ASSERT_EQ(result.number(head * 24 + i), together.number((head * 3 + row) * 24 + i))
+              << "row " << row << " of head " << head;
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaAttention, WhatNoRowSeesIsNotUsed) {
+  for (const int64_t rows : {1, 3, 20}) {
+    for (const int64_t dims : {8, 9}) {
+      Problem problem({1, 2, 1, rows, 140, dims, dims}, Storage::F16, 40);
+      const auto is_hidden = [](int64_t key) { return key % 5 == 1 || key > 132; };
+      problem.mask_by(
+          [&](int64_t, int64_t, int64_t key) { return is_hidden(key) ? kExcluded : 0.0F; });
+      for (TestArray* cache : {&problem.k, &problem.v}) {
+        for (int64_t key = 0; key < 140; ++key) {
+          const size_t row = static_cast<size_t>(cache->strides[2]) * 2;
+          if (is_hidden(key)) {
+            std::memset(cache->memory.data() + static_cast<size_t>(key) * row, 0xFF, row);
+          }
+        }
+      }
+      problem.check();
+    }
+  }
+}
+
 TEST(CudaAttention, NothingToCompute) {
   for (const Sizes& sizes : {Sizes{1, 2, 1, 0, 4, 8, 8}, Sizes{0, 2, 1, 3, 4, 8, 8},
                              Sizes{1, 2, 1, 3, 4, 8, 0}, Sizes{1, 2, 1, 3, 0, 8, 8}}) {

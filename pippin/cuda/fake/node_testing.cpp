@@ -283,6 +283,15 @@ void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays, 
   }
 }
 
+std::vector<TestArray> computed(const engine::NodeKind& kind, std::vector<TestArray> arrays,
+                                size_t num_written, const NodeCheck& check) {
+  const engine::Node node = node_of(kind, arrays, num_written);
+  HostWeights weights;
+  const engine::ComputeOptions options = options_of(check);
+  run_emulated(*make_launcher({node, options, check.limits, weights}), arrays, check);
+  return arrays;
+}
+
 bool has_launcher(const engine::NodeKind& kind, std::vector<TestArray> arrays, size_t num_written,
                   const NodeCheck& check) {
   const engine::Node node = node_of(kind, arrays, num_written);

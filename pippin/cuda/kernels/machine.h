@@ -15,6 +15,9 @@
 #include <cuda_fp16.h>
 
 #define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#define UNROLL_BY(count) _Pragma(PIPPIN_CUDA_TEXT(unroll count))
+#define PIPPIN_CUDA_TEXT(text) #text
 // The block's dynamic shared memory, aligned to 128 bytes.
 #define SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 
