@@ -10,4 +10,6 @@
 #include "pippin/cuda/kernels/dot_gather.cuh"
 #include "pippin/cuda/kernels/dot_round.cuh"
 #include "pippin/cuda/kernels/dot_row.cuh"
+#include "pippin/cuda/kernels/attention.cuh"
+#include "pippin/cuda/kernels/attention_few.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

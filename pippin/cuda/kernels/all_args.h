@@ -7,4 +7,5 @@
 #include "pippin/cuda/kernels/lookup_args.h"
 #include "pippin/cuda/kernels/rotary_args.h"
 #include "pippin/cuda/kernels/dot_args.h"
+#include "pippin/cuda/kernels/attention_args.h"
 #include "pippin/cuda/kernels/rows_args.h"

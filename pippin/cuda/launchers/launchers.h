@@ -34,6 +34,7 @@ LauncherPointer make_launcher_of(const engine::BatchedDotNode& node, const Launc
 LauncherPointer make_launcher_of(const engine::DotNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::QuantizedGatherNode& node,
                                  const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::AttentionNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RotaryNode& node, const LauncherSource& source);
 
