@@ -8,7 +8,11 @@
 #include <cstring>
 
 #define DEVICE inline
+#define UNROLL
+#define UNROLL_BY(count)
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
+#define UNROLL
+#define UNROLL_BY(count)
 #define __restrict__ __restrict
 
 namespace pippin::cuda {
@@ -103,6 +107,9 @@ void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)
 
 inline float fast_exp(float x) {
   return std::exp(x);
+}
+inline float fast_divide(float x, float y) {
+  return x / y;
 }
 inline float rsqrtf(float x) {
   return 1 / std::sqrt(x);

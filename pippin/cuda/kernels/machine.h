@@ -19,6 +19,9 @@
 #if defined(__CUDACC__)
 
 #define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#define UNROLL_BY(count) _Pragma(PIPPIN_CUDA_TEXT(unroll count))
+#define PIPPIN_CUDA_TEXT(text) #text
 // The block's dynamic shared memory, aligned to 128 bytes.
 #define SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 
@@ -131,6 +134,10 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 
 DEVICE float fast_exp(float x) {
   return __expf(x);
+}
+// Within two units of the last place, for |y| below 2^126.
+DEVICE float fast_divide(float x, float y) {
+  return __fdividef(x, y);
 }
 // The old value of *p, which becomes the new one.
 DEVICE uint32_t exchange_max(uint32_t* p, uint32_t x) {
