@@ -36,7 +36,7 @@ def usage_of(log):
 
 
 def faults_of(usage, known, same_version):
-    """The lines of a report: what is worse than the table."""
+    """The lines of a report: kernels that are worse than the table says."""
     faults = []
     for name, (registers, spilled) in sorted(usage.items()):
         if spilled:

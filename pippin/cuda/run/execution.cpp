@@ -41,7 +41,7 @@ CudaExecution::~CudaExecution() {
 }
 
 std::byte* CudaExecution::scratch(size_t lane) const {
-  return memory_.data() + count_ * lane_stride_ + lane * plan_.scratch_bytes();
+  return memory_.data() + count_ * lane_stride_ + lane * scratch_stride_;
 }
 uint32_t* CudaExecution::failed(size_t lane) const {
   return reinterpret_cast<uint32_t*>(words_.data()) + lane * (num_nodes() + 1);
@@ -52,8 +52,8 @@ void CudaExecution::reserve_lanes(size_t wanted) {
   gpu().enter();
   const auto held = timeline_->lock();
   const size_t count = std::bit_ceil(wanted);
-  const auto bytes =
-      checked_mul<uint64_t>(lane_stride_ + plan_.scratch_bytes() + kLargestBytes, count);
+  const uint64_t scratch_bytes = plan_.scratch_bytes(count);
+  const auto bytes = checked_mul<uint64_t>(lane_stride_ + scratch_bytes + kLargestBytes, count);
   if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
   DeviceMemory memory(plan_.resources().gpu, *bytes, "working memory");
   PinnedMemory words(plan_.resources().gpu, count * (num_nodes() + 1) * sizeof(uint32_t),
@@ -73,6 +73,7 @@ void CudaExecution::reserve_lanes(size_t wanted) {
   memory_ = std::move(memory);
   words_ = std::move(words);
   count_ = count;
+  scratch_stride_ = scratch_bytes;
   for (size_t i = 0; i < seats_.size(); ++i) seats_[i]->move_to(arena(i), scratch(i), failed(i));
   seats_.reserve(count);
   while (seats_.size() < count) {
@@ -221,7 +222,7 @@ void CudaExecution::queue_largest(size_t index, size_t begin, size_t count,
     if (output.storage != engine::Storage::F32 || begin > size || count > size - begin) continue;
     made_.clear();
     std::byte* const memory =
-        memory_.data() + count_ * (lane_stride_ + plan_.scratch_bytes()) + lane * kLargestBytes;
+        memory_.data() + count_ * (lane_stride_ + scratch_stride_) + lane * kLargestBytes;
     auto* const result = reinterpret_cast<int32_t*>(failed(lane) + num_nodes());
     add_largest(output.floats() + begin, static_cast<int64_t>(count), memory, result, made_);
     for (const Launch& launch : made_) queue_launch(*timeline_, plan_.resources().kernels, launch);

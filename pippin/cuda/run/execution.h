@@ -52,6 +52,7 @@ class CudaExecution final : public engine::DeviceExecution {
   const CudaPlan& plan_;
   std::shared_ptr<Timeline> timeline_;
   const uint64_t lane_stride_;
+  uint64_t scratch_stride_ = 0;
   size_t count_ = 0;     // of lanes that the memory is for
   DeviceMemory memory_;  // arenas, then scratch, then what choices need, of all lanes
   PinnedMemory words_;   // of each lane: one of each node, then the choice

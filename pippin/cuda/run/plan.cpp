@@ -107,13 +107,12 @@ void CudaPlan::check_memory(const engine::ComputeOptions& options) {
   for (const LauncherPointer& launcher : make_launchers(options, measured)) {
     scratch_ = std::max(scratch_, static_cast<uint64_t>(launcher->scratch_bytes()));
   }
-  scratch_ = align_up(scratch_, kPlaceAlignment);
   const std::vector<bool> used = used_constants();
   for (size_t i = 0; i < used.size(); ++i) {
     const Buffer& buffer = nodes_.buffers[i];
     if (used[i]) measured.upload(buffer.data, bytes_of(buffer));
   }
-  const uint64_t values = lane_bytes() + scratch_;
+  const uint64_t values = lane_bytes() + scratch_bytes(1);
   const uint64_t free = resources_->gpu->free_bytes();
   if (measured.bytes() + values <= free) return;
   fail(ErrorCode::LimitExceeded,
@@ -149,6 +148,24 @@ CudaPlan::Joint CudaPlan::joint_of(const Node& node, const Launcher& launcher) c
                                                static_cast<std::ptrdiff_t>(node.num_written) + 1,
                                            [](bool has) { return has; });
   return joint;
+}
+
+bool CudaPlan::has_state(size_t node) const {
+  const auto& views = nodes_.nodes[node].views;
+  return std::any_of(views.begin(), views.end(), [&](const View& view) {
+    return nodes_.buffer(view).kind == Buffer::Kind::State;
+  });
+}
+
+uint64_t CudaPlan::scratch_bytes(size_t lanes) const {
+  uint64_t most = scratch_;
+  for (size_t i = 0; lanes > 1 && i < joints_.size(); ++i) {
+    if (!joints_[i].joins) continue;
+    const auto rows = static_cast<int64_t>(lanes);
+    const auto all = static_cast<uint64_t>(launchers_[i]->scratch_bytes_of(rows));
+    most = std::max(most, ceil_div<uint64_t>(all, lanes));
+  }
+  return align_up(most, kPlaceAlignment);
 }
 
 uint64_t CudaPlan::lane_bytes() const {

@@ -49,12 +49,13 @@ class CudaPlan final : public engine::Plan {
   const std::shared_ptr<const engine::LaneLayout>& layout() const { return layout_; }
   const std::vector<LauncherPointer>& launchers() const { return launchers_; }
   bool moves(size_t node) const { return moves_[node]; }
+  bool has_state(size_t node) const;  // whether it reads or writes one
   const Joint& joint(size_t node) const { return joints_[node]; }
   bool only_masks(size_t input) const { return only_masks_[input]; }
   bool is_read(size_t input) const { return is_read_[input]; }  // by a node
-  // Of a lane: of its values, and for the node that needs the most.
-  uint64_t lane_bytes() const;
-  uint64_t scratch_bytes() const { return scratch_; }
+  uint64_t lane_bytes() const;                                  // of a lane's values
+  // Of each of so many lanes, for the node that needs the most.
+  uint64_t scratch_bytes(size_t lanes) const;
 
  private:
   std::vector<LauncherPointer> make_launchers(const engine::ComputeOptions& options,

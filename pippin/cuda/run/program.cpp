@@ -29,7 +29,12 @@ Program::Program(const CudaPlan& plan, std::vector<Seat*> seats, JointMemory joi
       varies_(varies),
       versions_(num_items() * seats_.size()),
       joints_(plan.nodes().nodes.size()) {
-  varies_.resize(num_items());
+  if (varies_.empty()) {
+    // Sequences take turns: states are at other addresses then.
+    for (size_t item = 0; item < num_items(); ++item) {
+      varies_.push_back(item >= num_masks_ && plan.has_state(item - num_masks_));
+    }
+  }
 }
 
 bool Program::item_moves(size_t item) const {
