@@ -30,7 +30,17 @@ LauncherPointer make_launcher_of(const engine::UnaryNode& node, const LauncherSo
 LauncherPointer make_launcher_of(const engine::GatherNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::ScatterNode& node, const LauncherSource& source);
 
+LauncherPointer make_launcher_of(const engine::ArgNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::FoldNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::InstanceNormNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::L2NormNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::LayerNormNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::LocalResponseNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::ReduceNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RotaryNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::SoftmaxNode& node, const LauncherSource& source);
 
 }  // namespace pippin::cuda
