@@ -3,6 +3,7 @@
 #include "pippin/cuda/kernels/copy.cuh"
 #include "pippin/cuda/kernels/elementwise.cuh"
 #include "pippin/cuda/kernels/lookup.cuh"
+#include "pippin/cuda/kernels/move.cuh"
 #include "pippin/cuda/kernels/reduce.cuh"
 #include "pippin/cuda/kernels/rotary.cuh"
 #include "pippin/cuda/kernels/rows.cuh"

@@ -30,6 +30,15 @@ LauncherPointer make_launcher_of(const engine::UnaryNode& node, const LauncherSo
 LauncherPointer make_launcher_of(const engine::GatherNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::ScatterNode& node, const LauncherSource& source);
 
+LauncherPointer make_launcher_of(const engine::BandNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::CumulativeSumNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::OneHotNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::PickNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::RangeNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::ReverseSequenceNode& node,
+                                 const LauncherSource& source);
+
 LauncherPointer make_launcher_of(const engine::ArgNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::FoldNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::InstanceNormNode& node,
