@@ -7,3 +7,4 @@
 #include "pippin/cuda/kernels/reduce.cuh"
 #include "pippin/cuda/kernels/rotary.cuh"
 #include "pippin/cuda/kernels/rows.cuh"
+#include "pippin/cuda/kernels/sort.cuh"

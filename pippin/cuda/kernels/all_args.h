@@ -6,3 +6,4 @@
 #include "pippin/cuda/kernels/move_args.h"
 #include "pippin/cuda/kernels/rotary_args.h"
 #include "pippin/cuda/kernels/rows_args.h"
+#include "pippin/cuda/kernels/sort_args.h"

@@ -51,5 +51,6 @@ LauncherPointer make_launcher_of(const engine::ReduceNode& node, const LauncherS
 LauncherPointer make_launcher_of(const engine::RmsNormNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::RotaryNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::SoftmaxNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::SortNode& node, const LauncherSource& source);
 
 }  // namespace pippin::cuda
