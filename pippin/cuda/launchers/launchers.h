@@ -39,6 +39,13 @@ LauncherPointer make_launcher_of(const engine::RangeNode& node, const LauncherSo
 LauncherPointer make_launcher_of(const engine::ReverseSequenceNode& node,
                                  const LauncherSource& source);
 
+LauncherPointer make_launcher_of(const engine::CausalConvolutionNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::DecayedNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::LinearRecurrenceNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::SelectiveNode& node, const LauncherSource& source);
+
 LauncherPointer make_launcher_of(const engine::ArgNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::FoldNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::InstanceNormNode& node,

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "pippin/cuda/kernels/move_args.h"
+#include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
 #include "pippin/cuda/launchers/weight_store.h"
 
@@ -11,16 +12,14 @@ namespace {
 using engine::Operand;
 using engine::Storage;
 
-int32_t size_of(const Operand& operand) {
+int32_t element_bytes(const Operand& operand) {
   return static_cast<int32_t>(engine::element_size(operand.storage));
 }
 
 // A thread for each element.
 template <typename Args>
 void add_elements(Kernel kernel, const Args& args, std::vector<Launch>& launches) {
-  constexpr unsigned kThreads = 128;
-  if (args.count == 0) return;
-  launches.push_back(Launch::of(kernel, args, (args.count + kThreads - 1) / kThreads, kThreads));
+  if (args.count > 0) launches.push_back(element_launch(kernel, args, args.count));
 }
 
 class RangeLauncher : public Launcher {
@@ -38,10 +37,9 @@ class BandLauncher : public Launcher {
   explicit BandLauncher(const engine::BandNode& node) : node_(node) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
     const Operand& y = context.operands[0];
-    const BandArgs args{y.data,      context.operands[1].data,
-                        y.shape[1],  y.shape[2],
-                        y.size(),    node_.lower,
-                        node_.upper, size_of(y)};
+    const BandArgs args{
+        y.data,      context.operands[1].data, y.shape[1], y.shape[2], y.size(), node_.lower,
+        node_.upper, element_bytes(y)};
     add_elements(Kernel::band, args, launches);
   }
 
@@ -62,7 +60,7 @@ class ReverseLauncher : public Launcher {
                            y.shape[1],
                            y.shape[2],
                            y.size(),
-                           size_of(y)};
+                           element_bytes(y)};
     add_elements(Kernel::reverse_sequence, args, launches);
   }
 };
@@ -128,7 +126,7 @@ class OneHotLauncher : public Launcher {
     args.count = y.size();
     args.on = bits_of(node_.on, y.storage);
     args.off = bits_of(node_.off, y.storage);
-    args.element_size = size_of(y);
+    args.element_size = element_bytes(y);
     add_elements(Kernel::one_hot, args, launches);
   }
 
@@ -140,7 +138,7 @@ class CumulativeSumLauncher : public Launcher {
  public:
   explicit CumulativeSumLauncher(const engine::CumulativeSumNode& node) : node_(node) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    constexpr int64_t kThreads = 128, kManyLines = 8;  // next to each other
+    constexpr int64_t kManyLines = 8;  // next to each other
     const Operand& y = context.operands[0];
     const Operand& x = context.operands[1];
     if (y.size() == 0) return;
@@ -156,8 +154,7 @@ class CumulativeSumLauncher : public Launcher {
     args.reverse = node_.reverse;
     args.by_warps = args.inner < kManyLines;
     const int64_t threads = args.lines * (args.by_warps ? 32 : 1);
-    launches.push_back(Launch::of(Kernel::totals, args, (threads + kThreads - 1) / kThreads,
-                                  static_cast<unsigned>(kThreads)));
+    launches.push_back(element_launch(Kernel::totals, args, threads));
   }
 
  private:
