@@ -1,4 +1,5 @@
 // Launchers of norms and softmax.
+#include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
 #include "pippin/cuda/launchers/row_grid.h"
 #include "pippin/cuda/launchers/weight_store.h"
@@ -22,7 +23,7 @@ Args args_on_rows(const LaunchContext& context) {
   return args;
 }
 
-bool is_empty(const LaunchContext& context) {
+bool has_no_rows(const LaunchContext& context) {
   return context.operands[1].size() == 0;
 }
 
@@ -32,7 +33,7 @@ class NormLauncher : public Launcher {
   NormLauncher(Kernel kernel, float epsilon, bool has_gamma, bool has_beta)
       : kernel_(kernel), epsilon_(epsilon), has_gamma_(has_gamma), has_beta_(has_beta) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    if (is_empty(context)) return;
+    if (has_no_rows(context)) return;
     auto args = args_on_rows<NormArgs>(context);
     const auto factors = [&](size_t operand) {
       const Operand& given = context.operands[operand];
@@ -59,7 +60,7 @@ class InstanceNormLauncher : public Launcher {
         channels_(static_cast<int64_t>(node.gamma.size())),
         epsilon_(node.epsilon) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    if (is_empty(context)) return;
+    if (has_no_rows(context)) return;
     auto args = args_on_rows<InstanceNormArgs>(context);
     args.gamma = reinterpret_cast<const float*>(gamma_->data);
     args.beta = reinterpret_cast<const float*>(beta_->data);
@@ -82,7 +83,7 @@ class L2NormLauncher : public Launcher {
  public:
   explicit L2NormLauncher(double epsilon) : epsilon_(epsilon) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    if (is_empty(context)) return;
+    if (has_no_rows(context)) return;
     auto args = args_on_rows<L2NormArgs>(context);
     args.epsilon = epsilon_;
     launches.push_back(row_launch(Kernel::l2_norm, args));
@@ -95,7 +96,7 @@ class L2NormLauncher : public Launcher {
 class SoftmaxLauncher : public Launcher {
  public:
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    if (is_empty(context)) return;
+    if (has_no_rows(context)) return;
     launches.push_back(row_launch(Kernel::softmax, args_on_rows<SoftmaxArgs>(context)));
   }
 };
@@ -104,7 +105,6 @@ class LocalResponseLauncher : public Launcher {
  public:
   explicit LocalResponseLauncher(const engine::LocalResponseNode& node) : node_(node) {}
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    constexpr unsigned kThreads = 256;
     const Operand& y = context.operands[0];
     if (y.size() == 0) return;
     LocalResponseArgs args{};
@@ -118,8 +118,7 @@ class LocalResponseLauncher : public Launcher {
     args.alpha = node_.alpha;
     args.k = double{node_.k};
     args.beta = node_.beta;
-    launches.push_back(
-        Launch::of(Kernel::local_response, args, (args.count + kThreads - 1) / kThreads, kThreads));
+    launches.push_back(element_launch(Kernel::local_response, args, args.count));
   }
 
  private:

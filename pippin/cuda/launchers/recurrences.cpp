@@ -1,5 +1,6 @@
 // Launchers of recurrences over tokens, and of the short convolutions before them.
 #include "pippin/cuda/kernels/recurrence_args.h"
+#include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
 
 namespace pippin::cuda {
@@ -8,19 +9,14 @@ namespace {
 using engine::Operand;
 using engine::Storage;
 
-constexpr int64_t kThreads = 128;
-
-int64_t blocks_for(int64_t threads) {
-  return (threads + kThreads - 1) / kThreads;
-}
-bool in_halves(const Operand& state) {
+bool is_half_state(const Operand& state) {
   return state.storage == Storage::F16;
 }
 // In a short pass a state in fp16 is rounded after each token, as on the CPU: the tokens then have
 // the same bits as in a pass each (runtime::Capabilities::equal_rows).
-bool rounds(const Operand& state, int64_t tokens) {
+bool rounds_state(const Operand& state, int64_t tokens) {
   constexpr int64_t kPassFrom = 8;
-  return in_halves(state) && tokens < kPassFrom;
+  return is_half_state(state) && tokens < kPassFrom;
 }
 
 TokenNumbers by_tokens(const Operand& operand) {  // [groups, tokens, n]
@@ -29,7 +25,7 @@ TokenNumbers by_tokens(const Operand& operand) {  // [groups, tokens, n]
 TokenNumbers by_heads(const Operand& operand) {  // [groups, heads, tokens]
   return {operand.floats(), operand.strides[0], operand.strides[1], operand.strides[2]};
 }
-TokenRows rows_of(const Operand& operand) {  // [groups, heads, tokens, rows]
+TokenRows head_rows(const Operand& operand) {  // [groups, heads, tokens, rows]
   return {operand.floats(), operand.strides[0], operand.strides[1], operand.strides[2]};
 }
 
@@ -37,11 +33,10 @@ void add_recurrence(RecurrenceArgs args, const Operand& state, std::vector<Launc
   const int64_t rows = int64_t{args.groups} * args.heads * args.rows;
   if (rows == 0 || args.tokens == 0) return;
   args.state = state.data;
-  args.in_halves = in_halves(state);
-  args.rounds = rounds(state, args.tokens);
+  args.in_halves = is_half_state(state);
+  args.rounds = rounds_state(state, args.tokens);
   args.lanes = args.n <= 8 ? 8 : args.n <= 16 ? 16 : 32;
-  launches.push_back(Launch::of(Kernel::recurrence, args, blocks_for(rows * args.lanes),
-                                static_cast<unsigned>(kThreads)));
+  launches.push_back(element_launch(Kernel::recurrence, args, rows * args.lanes));
 }
 
 class SelectiveLauncher : public Launcher {
@@ -84,9 +79,9 @@ class DecayedLauncher : public Launcher {
     args.state_group = state.strides[0];
     args.state_head = state.strides[1];
     args.state_row = state.strides[2];
-    args.y = rows_of(operands[0]);
+    args.y = head_rows(operands[0]);
     args.log_decay = by_heads(operands[2]);
-    args.x = rows_of(operands[engine::DecayedNode::kX]);
+    args.x = head_rows(operands[engine::DecayedNode::kX]);
     args.keys = by_tokens(operands[4]);
     args.queries = by_tokens(operands[5]);
     if (node_.has_rates) args.rates = by_heads(operands[node_.rates_view()]);
@@ -122,11 +117,10 @@ class LinearLauncher : public Launcher {
     args.x_token = operands[3].strides[0];
     args.n = state.shape[0];
     args.tokens = operands[3].shape[0];
-    args.in_halves = in_halves(state);
-    args.rounds = rounds(state, args.tokens);
+    args.in_halves = is_half_state(state);
+    args.rounds = rounds_state(state, args.tokens);
     if (args.n == 0 || args.tokens == 0) return;
-    launches.push_back(Launch::of(Kernel::linear_recurrence, args, blocks_for(args.n),
-                                  static_cast<unsigned>(kThreads)));
+    launches.push_back(element_launch(Kernel::linear_recurrence, args, args.n));
   }
 };
 
@@ -149,15 +143,14 @@ class ConvolutionLauncher : public Launcher {
     args.features = state.shape[1];
     args.tokens = operands[2].shape[0];
     args.taps = static_cast<int32_t>(operands[3].shape[0]);
-    args.in_halves = in_halves(state);
-    args.rounds = rounds(state, args.tokens);
+    args.in_halves = is_half_state(state);
+    args.rounds = rounds_state(state, args.tokens);
     args.has_silu = node_.has_silu;
     if (args.features == 0 || args.tokens == 0) return;
-    const auto threads = static_cast<unsigned>(kThreads);
-    const int64_t blocks = blocks_for(args.features);
     const int64_t parts = (args.tokens + ConvolutionArgs::kTokens - 1) / ConvolutionArgs::kTokens;
-    launches.push_back(Launch::of(Kernel::convolution, args, blocks, threads, 0, parts));
-    if (parts > 1) launches.push_back(Launch::of(Kernel::convolution_state, args, blocks, threads));
+    launches.push_back(element_launch(Kernel::convolution, args, args.features, parts));
+    if (parts > 1)
+      launches.push_back(element_launch(Kernel::convolution_state, args, args.features));
   }
 
  private:
@@ -165,7 +158,7 @@ class ConvolutionLauncher : public Launcher {
 };
 
 // Whether a row of the state, its last axis, fits its lanes.
-bool rows_fit(const LauncherSource& source) {
+bool state_rows_fit(const LauncherSource& source) {
   constexpr int64_t kLanes = 32;
   return source.node.views[1].shape.back().upper() <= kLanes * RecurrenceArgs::kMostOfLane;
 }
@@ -179,13 +172,13 @@ LauncherPointer make_launcher_of(const engine::CausalConvolutionNode& node,
   return std::make_unique<ConvolutionLauncher>(node);
 }
 LauncherPointer make_launcher_of(const engine::DecayedNode& node, const LauncherSource& source) {
-  return rows_fit(source) ? std::make_unique<DecayedLauncher>(node) : nullptr;
+  return state_rows_fit(source) ? std::make_unique<DecayedLauncher>(node) : nullptr;
 }
 LauncherPointer make_launcher_of(const engine::LinearRecurrenceNode&, const LauncherSource&) {
   return std::make_unique<LinearLauncher>();
 }
 LauncherPointer make_launcher_of(const engine::SelectiveNode&, const LauncherSource& source) {
-  return rows_fit(source) ? std::make_unique<SelectiveLauncher>() : nullptr;
+  return state_rows_fit(source) ? std::make_unique<SelectiveLauncher>() : nullptr;
 }
 
 }  // namespace pippin::cuda

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "pippin/cuda/kernels/sort_args.h"
+#include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
 
 namespace pippin::cuda {
@@ -60,10 +61,6 @@ class SortLauncher : public Launcher {
   }
 
  private:
-  static constexpr int64_t kThreads = 256;
-
-  static int64_t blocks_for(int64_t count) { return (count + kThreads - 1) / kThreads; }
-
   static void add_merges(SortArgs args, const Chunks& chunks, std::vector<Launch>& launches) {
     uint64_t* room = args.keys + args.rows * chunks.keys_of_row();
     int64_t length = chunks.kept;
@@ -74,14 +71,12 @@ class SortLauncher : public Launcher {
                             args.rows,  args.n,    args.k,
                             args.chunk, runs,      length,
                             merged,     level};
-      launches.push_back(
-          Launch::of(Kernel::merge_runs, merge, blocks_for(args.rows * runs * length), kThreads));
+      launches.push_back(element_launch(Kernel::merge_runs, merge, args.rows * runs * length));
       std::swap(room, args.keys);
       length = merged;
       ++level;
     }
-    launches.push_back(
-        Launch::of(Kernel::write_sorted, args, blocks_for(args.rows * args.k), kThreads));
+    launches.push_back(element_launch(Kernel::write_sorted, args, args.rows * args.k));
   }
 
   bool ascending_;
