@@ -50,9 +50,9 @@ void add_round(const DotRun& run, std::byte* scratch, bool in_fragments,
 // Row by row.
 void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
               std::vector<Launch>& launches) {
-  constexpr int64_t kWarps = 8;
+  constexpr int64_t kWarps = 4;
   const bool is_long = units_of(run.k) > 64;
-  const int64_t columns = is_long ? 1 : 2;  // of a warp
+  const int64_t columns = is_long || facts.form == MatrixForm::Int8 ? 1 : 2;  // of a warp
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     DotArgs args = dot_args(run, facts, first, kWarps * columns, 1);
     args.rounded = reinterpret_cast<const unsigned char*>(scratch);
