@@ -76,6 +76,15 @@ void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) 
     }
   }
 }
+void load_matrices(uint32_t (&d)[4], const void* shared_row) {
+  const emulate::Shown shown = emulate::show(&shared_row, sizeof(shared_row));
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned char* row = nullptr;
+    std::memcpy(&row, shown[i * 8 + lane / 4], sizeof(row));
+    std::memcpy(&d[i], row + lane % 4 * 4, 4);
+  }
+}
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   multiply_16(d, a, b, half_to_float);
 }

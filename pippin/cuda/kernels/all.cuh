@@ -15,5 +15,6 @@
 #include "pippin/cuda/kernels/dot_row.cuh"
 #include "pippin/cuda/kernels/attention.cuh"
 #include "pippin/cuda/kernels/attention_few.cuh"
+#include "pippin/cuda/kernels/dot_tiles.cuh"
 #include "pippin/cuda/kernels/rows.cuh"
 #include "pippin/cuda/kernels/sort.cuh"

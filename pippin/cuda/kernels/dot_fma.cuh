@@ -9,10 +9,26 @@ namespace pippin::cuda {
 
 // What a block computes.
 struct DotPlace {
-  DotProduct product;
+  // Of the product:
+  const unsigned char* rows;
+  const void* scales;
+  const void* shifts;
+  int64_t row_bytes;
+  int index, n;
+
   int64_t batch;
   int first_column, first_row;
 };
+// Selects without an index, so that the arguments may be in registers.
+template <typename T>
+DEVICE T of_product(const DotArgs& a, int index, T DotProduct::*member) {
+  T value = a.products[0].*member;
+  UNROLL
+  for (int i = 1; i < DotArgs::kMostProducts; ++i) {
+    if (i == index) value = a.products[i].*member;
+  }
+  return value;
+}
 DEVICE DotPlace dot_place(const DotArgs& a, int columns, int rows) {
   DotPlace place;
   int64_t block = blockIdx.x;
@@ -20,24 +36,29 @@ DEVICE DotPlace dot_place(const DotArgs& a, int columns, int rows) {
   block /= a.row_blocks;
   const int column_block = static_cast<int>(block % a.blocks);
   place.batch = block / a.blocks;
-  // Without an index, so that the arguments may be in registers.
-  place.product = a.products[0];
+  place.index = 0;
   UNROLL
   for (int i = 1; i < DotArgs::kMostProducts; ++i) {
-    if (i < a.num_products && column_block >= a.products[i].first_block) {
-      place.product = a.products[i];
-    }
+    if (i < a.num_products && column_block >= a.products[i].first_block) place.index = i;
   }
-  place.first_column = (column_block - place.product.first_block) * columns;
+  place.rows = of_product(a, place.index, &DotProduct::rows);
+  place.scales = of_product(a, place.index, &DotProduct::scales);
+  place.shifts = of_product(a, place.index, &DotProduct::shifts);
+  place.row_bytes = of_product(a, place.index, &DotProduct::row_bytes);
+  place.n = of_product(a, place.index, &DotProduct::n);
+  place.first_column =
+      (column_block - of_product(a, place.index, &DotProduct::first_block)) * columns;
   return place;
 }
 
 // Stores y(i, j) of the product.
 DEVICE void store_dot(const DotArgs& a, const DotPlace& place, int i, int j, float sum) {
-  if (i >= a.m || j >= place.product.n) return;
-  if (place.product.bias != nullptr) sum += place.product.bias[j];
+  if (i >= a.m || j >= place.n) return;
+  const float* const bias = of_product(a, place.index, &DotProduct::bias);
+  if (bias != nullptr) sum += bias[j];
   if (a.residual != nullptr) sum += a.residual[i * a.residual_stride + j];
-  place.product.y[place.batch * a.y_batch + i * place.product.y_stride + j] = sum;
+  float* const y = of_product(a, place.index, &DotProduct::y) + place.batch * a.y_batch;
+  y[i * of_product(a, place.index, &DotProduct::y_stride) + j] = sum;
 }
 
 // The sum of 32 numbers in their order.
@@ -56,7 +77,7 @@ DEVICE void dot_fma(const DotArgs& a) {
   const int lane = lane_index(), groups = (a.k + 7) / 8;
   float* const sums = reinterpret_cast<float*>(shared) + warp_index() * (R * M * 33);
   const DotPlace place = dot_place(a, block_threads() / 32 * R, M);
-  const DotProduct& p = place.product;
+  const DotPlace& p = place;
   const int first = place.first_column + warp_index() * R;
   const auto row_of = [&](int r) {
     const int64_t j = min(first + r, p.n - 1);
