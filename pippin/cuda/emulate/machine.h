@@ -59,6 +59,7 @@ Shown show(const void* bytes, size_t size);
 
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float x);
+uint16_t float_to_bfloat(float x);
 inline float bits_to_float(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof(x));
@@ -102,6 +103,19 @@ inline void wait_for_previous() {}
 void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+
+void load_matrices(uint32_t (&r)[4], const void* row);
+void load_transposed(uint32_t (&r)[4], const void* row);
+inline void copy_async(void* shared, const void* from, bool exists) {
+  if (exists) {
+    std::memcpy(shared, from, 16);
+  } else {
+    std::memset(shared, 0, 16);
+  }
+}
+inline void end_copy_group() {}
+template <int kMissing>
+void wait_for_copies() {}
 
 inline float fast_exp(float x) {
   return std::exp(x);

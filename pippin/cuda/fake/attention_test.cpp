@@ -221,6 +221,34 @@ TEST(CudaAttention, WhatNoRowSeesIsNotUsed) {
   }
 }
 
+// Tensor cores: weights and queries are sums of two halves each.
+TEST(CudaAttention, TilesOfRows) {
+  uint32_t seed = 50;
+  for (const Sizes& sizes : {Sizes{1, 1, 1, 17, 17, 8, 8}, Sizes{2, 1, 1, 20, 130, 24, 40},
+                             Sizes{1, 2, 2, 66, 20, 16, 136}}) {
+    for (const Storage cache : {Storage::F16, Storage::BF16}) {
+      SCOPED_TRACE(testing::Message() << "case " << seed);
+      NodeCheck options;
+      options.precision = engine::Precision::Fast;
+      options.tolerance = cache == Storage::F16 ? 2e-6F : 3e-5F;
+      Problem problem(sizes, cache, seed++);
+      problem.check(options);
+      problem.mask_causally(0, 30);
+      problem.check(options);
+      options.limits.shared_bytes = 99 << 10;
+      problem.mask_by(
+          [](int64_t head, int64_t row, int64_t key) {
+            return (head * 7 + row * 5 + key * 3) % 4 == 0 ? kExcluded
+                                                           : static_cast<float>(key % 3);
+          },
+          true);
+      problem.add_sinks({0.5F, kExcluded, 9.0F});
+      problem.node.softcap = 5;
+      problem.check(options);
+    }
+  }
+}
+
 TEST(CudaAttention, NothingToCompute) {
   for (const Sizes& sizes : {Sizes{1, 2, 1, 0, 4, 8, 8}, Sizes{0, 2, 1, 3, 4, 8, 8},
                              Sizes{1, 2, 1, 3, 4, 8, 0}, Sizes{1, 2, 1, 3, 0, 8, 8}}) {

@@ -29,6 +29,9 @@ DEVICE float half_to_float(uint16_t bits) {
 DEVICE uint16_t float_to_half(float x) {
   return __half_as_ushort(__float2half_rn(x));
 }
+DEVICE uint16_t float_to_bfloat(float x) {
+  return __bfloat16_as_ushort(__float2bfloat16_rn(x));
+}
 DEVICE float bits_to_float(uint32_t bits) {
   return __uint_as_float(bits);
 }
@@ -128,6 +131,46 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 #endif
 }
 
+// The fragments of multiply_halves() from 8 x 8 matrices of 16-bit elements in shared memory: lane
+// l gives the address of 16 bytes, row l % 8 of matrix l / 8, and gets from each matrix the two
+// elements 2 * (l % 4) of row l / 4; transposed: the elements l / 4 of two rows.
+DEVICE void load_matrices(uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+DEVICE void load_transposed(uint32_t (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+// Copies 16 aligned bytes to shared memory, or zeros if they do not exist, while the thread goes
+// on: until wait_for_copies(n), when at most the last n groups may be missing.
+DEVICE void copy_async(void* shared, const void* from, bool exists) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(from), "r"(exists ? 16 : 0)
+               : "memory");
+#else
+  __trap();
+#endif
+}
+DEVICE void end_copy_group() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int kMissing>
+DEVICE void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kMissing) : "memory");
+#endif
+}
+
 DEVICE float fast_exp(float x) {
   return __expf(x);
 }
@@ -162,6 +205,10 @@ DEVICE float bfloat_to_float(uint16_t bits) {
 template <typename T>
 DEVICE T warp_sum(T v) {
   for (int mask = 16; mask > 0; mask >>= 1) v += across_lanes(v, mask);
+  return v;
+}
+DEVICE uint32_t warp_or(uint32_t v) {
+  for (int mask = 16; mask > 0; mask >>= 1) v |= across_lanes(v, mask);
   return v;
 }
 // NaN if any is.
