@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/engine/device.h"
@@ -26,6 +27,8 @@ struct DeviceFacts {
 
 // Whether this build has kernels for GPUs: it was made with nvcc.
 bool has_kernels();
+// What they were compiled for: "sm_80 sm_90 compute_90"; empty without kernels.
+std::string_view kernel_targets();
 
 // The GPUs of this system. Throws Unsupported if there is no driver, or one too old.
 std::vector<DeviceFacts> list_devices();

@@ -11,6 +11,8 @@
 #define UNROLL
 #define UNROLL_BY(count)
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
+#define UNROLL
+#define UNROLL_BY(count)
 #define __restrict__ __restrict
 
 namespace pippin::cuda {

@@ -61,6 +61,9 @@ struct NodeCheck {
 // place.
 void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays,
                    size_t num_written = 1, const NodeCheck& check = {});
+// The arrays after the device's kernels ran.
+std::vector<TestArray> run_emulated(const engine::NodeKind& kind, std::vector<TestArray> arrays,
+                                    size_t num_written = 1, const NodeCheck& check = {});
 // Runs the emulated kernels alone; returns the arrays.
 std::vector<TestArray> computed(const engine::NodeKind& kind, std::vector<TestArray> arrays,
                                 size_t num_written = 1, const NodeCheck& check = {});
