@@ -106,18 +106,16 @@ void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
-void load_matrices(uint32_t (&r)[4], const void* row);
-void load_transposed(uint32_t (&r)[4], const void* row);
-inline void copy_async(void* shared, const void* from, bool exists) {
-  if (exists) {
-    std::memcpy(shared, from, 16);
-  } else {
-    std::memset(shared, 0, 16);
-  }
+void copy_later(void* shared, const void* global);
+void end_copy_group();
+// Copies all groups of this thread but the `left` last ones.
+void wait_for_copies(size_t left);
+template <int left>
+void wait_for_copies() {
+  wait_for_copies(left);
 }
-inline void end_copy_group() {}
-template <int kMissing>
-void wait_for_copies() {}
+void load_matrices(uint32_t (&d)[4], const void* shared_row);
+void load_transposed(uint32_t (&d)[4], const void* shared_row);
 
 inline float fast_exp(float x) {
   return std::exp(x);

@@ -100,6 +100,15 @@ void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) 
     }
   }
 }
+void load_matrices(uint32_t (&d)[4], const void* shared_row) {
+  const emulate::Shown shown = emulate::show(&shared_row, sizeof(shared_row));
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned char* row = nullptr;
+    std::memcpy(&row, shown[i * 8 + lane / 4], sizeof(row));
+    std::memcpy(&d[i], row + lane % 4 * 4, 4);
+  }
+}
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   multiply_16(d, a, b, half_to_float);
 }
@@ -108,14 +117,6 @@ void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)
               [](uint16_t bits) { return bits_to_float(static_cast<uint32_t>(bits) << 16); });
 }
 
-void load_matrices(uint32_t (&r)[4], const void* row) {
-  const emulate::Shown shown = emulate::show(&row, sizeof(row));
-  const int lane = static_cast<int>(threadIdx.x) & 31, column = lane % 4 * 2;
-  for (int i = 0; i < 4; ++i) {
-    r[i] =
-        pair_of(element_of(shown, i, lane / 4, column), element_of(shown, i, lane / 4, column + 1));
-  }
-}
 void load_transposed(uint32_t (&r)[4], const void* row) {
   const emulate::Shown shown = emulate::show(&row, sizeof(row));
   const int lane = static_cast<int>(threadIdx.x) & 31, first = lane % 4 * 2;

@@ -122,12 +122,13 @@ DEVICE void attend_tiles(const TileAttentionArgs& tiles) {
       const int words = padded / 8;
       for (int i = thread; i < kTile * words; i += block_threads()) {
         const int key = i / words, column = i % words * 8;
-        const bool is_there = column < width && exists(key);
-        copy_async(to + key * to_columns + column,
-                   is_there
-                       ? from + (static_cast<int64_t>(key_tile) * kTile + key) * stride + column
-                       : from,
-                   is_there);
+        uint16_t* const place = to + key * to_columns + column;
+        if (column < width && exists(key)) {
+          copy_later(place,
+                     from + (static_cast<int64_t>(key_tile) * kTile + key) * stride + column);
+        } else {
+          *reinterpret_cast<uint4*>(place) = make_uint4(0, 0, 0, 0);
+        }
       }
     };
     copy(keys, columns, k, a.k.row_stride, a.head_dim, depth);

@@ -83,7 +83,7 @@ DEVICE void dot_row(const DotArgs& a) {
   for (int r = 0; r < R; ++r) {
     const int64_t j = place.batch * p.n + min(first + r, p.n - 1);
     rows[r] = p.rows + j * p.row_bytes;
-    numbers[r] = j * units;
+    numbers[r] = j * a.numbers.per_row;
     acc[r] = 0;
   }
   for (int begin = lane; begin < units; begin += 32 * C) {

@@ -131,32 +131,16 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 #endif
 }
 
-// The fragments of multiply_halves() from 8 x 8 matrices of 16-bit elements in shared memory: lane
-// l gives the address of 16 bytes, row l % 8 of matrix l / 8, and gets from each matrix the two
-// elements 2 * (l % 4) of row l / 4; transposed: the elements l / 4 of two rows.
-DEVICE void load_matrices(uint32_t (&r)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
-               : "memory");
-}
-DEVICE void load_transposed(uint32_t (&r)[4], const void* row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(row)))
-               : "memory");
-}
-
-// Copies 16 aligned bytes to shared memory, or zeros if they do not exist, while the thread goes
-// on: until wait_for_copies(n), when at most the last n groups may be missing.
-DEVICE void copy_async(void* shared, const void* from, bool exists) {
+// Copies 16 bytes to shared memory, later: copies are counted in groups, and have arrived for this
+// thread after a wait for all groups but the `left` last ones. Addresses are multiples of 16.
+DEVICE void copy_later(void* shared, const void* global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                    static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(from), "r"(exists ? 16 : 0)
+               "l"(global)
                : "memory");
 #else
-  __trap();
+  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
 #endif
 }
 DEVICE void end_copy_group() {
@@ -164,11 +148,26 @@ DEVICE void end_copy_group() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-template <int kMissing>
+template <int left>
 DEVICE void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(kMissing) : "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 #endif
+}
+// Four matrices of 8 rows of 16 bytes in shared memory: lane i gives the address of row i % 8 of
+// matrix i / 8, and gets word i % 4 of row i / 4 of each.
+DEVICE void load_matrices(uint32_t (&d)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
+               : "memory");
+}
+// The same matrices of 8 x 8 elements of 16 bits, transposed.
+DEVICE void load_transposed(uint32_t (&d)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
+               : "memory");
 }
 
 DEVICE float fast_exp(float x) {

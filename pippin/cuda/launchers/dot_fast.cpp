@@ -23,6 +23,7 @@ using Kernels = Kernel[2][2][2];
   }
 constexpr Kernels kRow = PIPPIN_BY_FORM(dot_row);
 constexpr Kernels kLongRow = PIPPIN_BY_FORM(dot_long_row);
+constexpr Kernels kTile = PIPPIN_BY_FORM(dot_tile);
 #undef PIPPIN_BY_FORM
 
 Kernel kernel_for(const Kernels& kernels, const MatrixFacts& facts) {
@@ -60,6 +61,19 @@ void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
   }
 }
 
+// Eight rows at a time, on tensor cores.
+void add_tiles(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
+               std::vector<Launch>& launches) {
+  // As in dot_tiles.cuh.
+  constexpr int64_t kWarps = 4, kColumns = 16, kRows = 8, kBytes = kWarps * (8192 + 1024);
+  for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
+    DotArgs args = dot_args(run, facts, first, kColumns, kRows);
+    args.rounded = reinterpret_cast<const unsigned char*>(scratch);
+    launches.push_back(
+        Launch::of(kernel_for(kTile, facts), args, num_blocks(args, run), kWarps * 32, kBytes));
+  }
+}
+
 }  // namespace
 
 bool takes_rounded(const MatrixFacts& facts) {
@@ -72,11 +86,16 @@ int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches) {
   return batches * align_up<int64_t>(m, 8) * (units_of(k) + 1) / 2 * 80;
 }
 
-void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& /*limits*/,
+void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
                   std::byte* scratch, std::vector<Launch>& launches) {
   if (run.m == 0 || run.k == 0) return add_exact_dot(run, facts, launches);
-  add_round(run, scratch, false, launches);
-  add_rows(run, facts, scratch, launches);
+  const bool in_tiles = run.m > 1 && limits.has_tensor_cores();
+  add_round(run, scratch, in_tiles, launches);
+  if (in_tiles) {
+    add_tiles(run, facts, scratch, launches);
+  } else {
+    add_rows(run, facts, scratch, launches);
+  }
 }
 
 }  // namespace pippin::cuda
