@@ -61,6 +61,7 @@ Shown show(const void* bytes, size_t size);
 
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float x);
+uint16_t float_to_bfloat(float x);
 inline float bits_to_float(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof(x));
@@ -114,6 +115,7 @@ void wait_for_copies() {
   wait_for_copies(left);
 }
 void load_matrices(uint32_t (&d)[4], const void* shared_row);
+void load_transposed(uint32_t (&d)[4], const void* shared_row);
 
 inline float fast_exp(float x) {
   return std::exp(x);

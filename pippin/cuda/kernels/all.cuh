@@ -1,7 +1,9 @@
 #pragma once
 
+#include "pippin/cuda/kernels/attention.cuh"
+#include "pippin/cuda/kernels/attention_few.cuh"
+#include "pippin/cuda/kernels/attention_tiles.cuh"
 #include "pippin/cuda/kernels/choice.cuh"
-#include "pippin/cuda/kernels/masks.cuh"
 #include "pippin/cuda/kernels/copy.cuh"
 #include "pippin/cuda/kernels/elementwise.cuh"
 #include "pippin/cuda/kernels/lookup.cuh"
@@ -16,5 +18,10 @@
 #include "pippin/cuda/kernels/attention.cuh"
 #include "pippin/cuda/kernels/attention_few.cuh"
 #include "pippin/cuda/kernels/dot_tiles.cuh"
+#include "pippin/cuda/kernels/dot_tiles.cuh"
+#include "pippin/cuda/kernels/elementwise.cuh"
+#include "pippin/cuda/kernels/lookup.cuh"
+#include "pippin/cuda/kernels/masks.cuh"
+#include "pippin/cuda/kernels/rotary.cuh"
 #include "pippin/cuda/kernels/rows.cuh"
 #include "pippin/cuda/kernels/sort.cuh"

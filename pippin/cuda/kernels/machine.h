@@ -29,6 +29,9 @@ DEVICE float half_to_float(uint16_t bits) {
 DEVICE uint16_t float_to_half(float x) {
   return __half_as_ushort(__float2half_rn(x));
 }
+DEVICE uint16_t float_to_bfloat(float x) {
+  return __bfloat16_as_ushort(__float2bfloat16_rn(x));
+}
 DEVICE float bits_to_float(uint32_t bits) {
   return __uint_as_float(bits);
 }
@@ -159,6 +162,13 @@ DEVICE void load_matrices(uint32_t (&d)[4], const void* shared_row) {
                : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
                : "memory");
 }
+// The same matrices of 8 x 8 elements of 16 bits, transposed.
+DEVICE void load_transposed(uint32_t (&d)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
+               : "memory");
+}
 
 DEVICE float fast_exp(float x) {
   return __expf(x);
@@ -194,6 +204,10 @@ DEVICE float bfloat_to_float(uint16_t bits) {
 template <typename T>
 DEVICE T warp_sum(T v) {
   for (int mask = 16; mask > 0; mask >>= 1) v += across_lanes(v, mask);
+  return v;
+}
+DEVICE uint32_t warp_or(uint32_t v) {
+  for (int mask = 16; mask > 0; mask >>= 1) v |= across_lanes(v, mask);
   return v;
 }
 // NaN if any is.
