@@ -10,9 +10,13 @@
 #include <cstdint>
 
 #if defined(__CUDACC__)
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#else
+#include "pippin/cuda/emulate/machine.h"
+#endif
+
+#if defined(__CUDACC__)
 
 #define DEVICE __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
@@ -190,8 +194,6 @@ DEVICE void fence() {
 
 }  // namespace pippin::cuda
 
-#else
-#include "pippin/cuda/emulate/machine.h"
 #endif
 
 namespace pippin::cuda {
