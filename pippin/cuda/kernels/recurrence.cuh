@@ -33,7 +33,7 @@ DEVICE float lanes_sum(float v, int lanes) {
 // A thread's part of a row: its elements of the state are `lanes` apart.
 template <int kElements>
 struct RecurrentRow {
-  // What a token brings.
+  // The numbers of one token.
   struct Token {
     float x, decay, rate, scale;
     float keys[kElements], queries[kElements];

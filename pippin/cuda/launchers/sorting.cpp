@@ -14,7 +14,7 @@ using engine::View;
 
 constexpr int64_t kKeyBytes = sizeof(uint64_t);
 
-// How rows of n are cut.
+// The parts of rows of n elements, of which k are wanted.
 struct Chunks {
   int64_t chunk, count, kept;
 
