@@ -1,8 +1,16 @@
 #pragma once
 
+#include "pippin/cuda/kernels/copy.cuh"
 #include "pippin/cuda/kernels/dot_fma.cuh"
 #include "pippin/cuda/kernels/dot_gather.cuh"
 #include "pippin/cuda/kernels/dot_round.cuh"
 #include "pippin/cuda/kernels/dot_row.cuh"
 #include "pippin/cuda/kernels/dot_tiles.cuh"
+#include "pippin/cuda/kernels/elementwise.cuh"
+#include "pippin/cuda/kernels/experts.cuh"
+#include "pippin/cuda/kernels/lookup.cuh"
+#include "pippin/cuda/kernels/move.cuh"
+#include "pippin/cuda/kernels/reduce.cuh"
+#include "pippin/cuda/kernels/rotary.cuh"
 #include "pippin/cuda/kernels/rows.cuh"
+#include "pippin/cuda/kernels/sort.cuh"
