@@ -40,12 +40,22 @@ struct DotProduct {
 
 // y = x · Wᵀ + bias + residual for some matrices W of one form. The blocks are numbered in the
 // order batch, columns of all products, rows of x.
+//
+// With pairs: batch i is row pairs[i].row of x times matrix pairs[i].expert of a stack, below
+// *num_pairs.
+struct ExpertPair {
+  int32_t row, expert;
+  float weight;
+};
 struct DotArgs {
   static constexpr int kMostProducts = 4;
   DotProduct products[kMostProducts];
   const float* x;
   const float* residual;         // or null
   const unsigned char* rounded;  // x, by round_rows
+  const ExpertPair* pairs;       // or null
+  const int32_t* num_pairs;
+  bool pairs_share_x;  // else x has a row for each pair
   int64_t x_stride, residual_stride;
   int64_t x_batch, y_batch, w_batch_bytes;  // between batches; x and y in elements
   int32_t num_products, blocks;             // of all columns

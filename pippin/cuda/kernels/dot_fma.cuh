@@ -16,8 +16,10 @@ struct DotPlace {
   int64_t row_bytes;
   int index, n;
 
-  int64_t batch;
+  int64_t batch, matrix;
   int first_column, first_row;
+  int64_t x_row;  // of the first row: counted in all batches
+  bool is_nothing;
 };
 // Selects without an index, so that the arguments may be in registers.
 template <typename T>
@@ -36,6 +38,16 @@ DEVICE DotPlace dot_place(const DotArgs& a, int columns, int rows) {
   block /= a.row_blocks;
   const int column_block = static_cast<int>(block % a.blocks);
   place.batch = block / a.blocks;
+  place.matrix = place.batch;
+  place.x_row = place.batch * a.m + place.first_row;
+  place.is_nothing = false;
+  if (a.pairs != nullptr) {
+    place.is_nothing = place.batch >= *a.num_pairs;
+    if (!place.is_nothing) {
+      place.matrix = a.pairs[place.batch].expert;
+      if (a.pairs_share_x) place.x_row = a.pairs[place.batch].row;
+    }
+  }
   place.index = 0;
   UNROLL
   for (int i = 1; i < DotArgs::kMostProducts; ++i) {
@@ -77,17 +89,20 @@ DEVICE void dot_fma(const DotArgs& a) {
   const int lane = lane_index(), groups = (a.k + 7) / 8;
   float* const sums = reinterpret_cast<float*>(shared) + warp_index() * (R * M * 33);
   const DotPlace place = dot_place(a, block_threads() / 32 * R, M);
+  if (place.is_nothing) return;
   const DotPlace& p = place;
   const int first = place.first_column + warp_index() * R;
   const auto row_of = [&](int r) {
     const int64_t j = min(first + r, p.n - 1);
-    return WeightRow<F>(p.rows + place.batch * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
-                        a.numbers, j, place.batch * p.n + j, a.k, a.has_aligned_rows);
+    return WeightRow<F>(p.rows + place.matrix * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
+                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows);
   };
   const float* x[M];
   UNROLL
   for (int i = 0; i < M; ++i) {
-    x[i] = a.x + place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride;
+    x[i] = a.x + (a.pairs != nullptr
+                      ? place.x_row * a.x_stride
+                      : place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride);
   }
   float acc[R][M];
   UNROLL

@@ -53,8 +53,9 @@ DEVICE void dot_tile(const DotArgs& a) {
   float* const scales = reinterpret_cast<float*>(shared + kTileWarps * kTileRing) + warp * 256;
   float* const shifts = scales + 128;
   const DotPlace place = dot_place(a, kTileColumns, kTileRows);
+  if (place.is_nothing) return;
   const DotPlace& p = place;
-  const int64_t first = place.batch * p.n + place.first_column;
+  const int64_t first = place.matrix * p.n + place.first_column;
   const int last = p.n - 1 - place.first_column;   // row of the tile
   const int steps = (units - 8 * warp + 31) / 32;  // this warp's, of 8 units
 

@@ -6,11 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/cuda/kernels/dot_args.h"
 #include "pippin/cuda/launchers/weight_store.h"
+#include "pippin/engine/nodes/dot.h"
 #include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::cuda {
@@ -45,6 +48,12 @@ struct MatrixSource {
                const CpuFeatures& features)
       : weight(whole), matrix(view), cpu(features) {}
 };
+
+// Stacked matrices as one, of count * n rows; nothing if no kernel reads them.
+std::optional<DeviceMatrix> upload_stack(const engine::WeightStack& stack, const CpuFeatures& cpu,
+                                         WeightStore& store);
+// Of a view.
+MatrixForm form_of(engine::Storage storage);
 
 MatrixFacts matrix_facts(const MatrixSource& source);
 DeviceMatrix upload_matrix(const MatrixSource& source, WeightStore& store);

@@ -33,16 +33,19 @@ Kernel kernel_for(const Kernels& kernels, const MatrixFacts& facts) {
 
 void add_round(const DotRun& run, std::byte* scratch, bool in_fragments,
                std::vector<Launch>& launches) {
+  // Pairs have rows of x in common, or one each.
+  const int64_t rows = run.pairs == nullptr ? run.m : run.pairs_share_x ? run.x_rows : 1;
+  const int64_t batches = run.pairs_share_x ? 1 : run.batches;
   RoundArgs args{};
   args.x = run.x;
   args.to = reinterpret_cast<unsigned char*>(scratch);
   args.x_stride = run.x_stride;
   args.x_batch = run.x_batch;
-  args.m = static_cast<int32_t>(run.m);
+  args.m = static_cast<int32_t>(rows);
   args.k = static_cast<int32_t>(run.k);
   args.in_fragments = in_fragments;
   const int64_t warps = std::clamp<int64_t>(units_of(run.k) / 4, 1, 4);
-  const int64_t blocks = ceil_div(units_of(run.k), warps * 4) * run.m * run.batches;
+  const int64_t blocks = ceil_div(units_of(run.k), warps * 4) * rows * batches;
   launches.push_back(
       Launch::of(Kernel::round_rows, args, blocks, static_cast<unsigned>(warps * 32)));
 }

@@ -15,6 +15,13 @@ LauncherPointer make_launcher_of(const engine::CopyNode& node, const LauncherSou
 LauncherPointer make_launcher_of(const engine::DimsNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::FillNode& node, const LauncherSource& source);
 
+LauncherPointer make_launcher_of(const engine::BatchedDotNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::DotNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::ExpertsNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::QuantizedGatherNode& node,
+                                 const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::StackedDotNode& node, const LauncherSource& source);
+
 LauncherPointer make_launcher_of(const engine::AllowedNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::BinaryNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::CodeNode& node, const LauncherSource& source);
