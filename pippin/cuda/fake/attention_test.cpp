@@ -181,7 +181,7 @@ TEST(CudaAttention, RowsHaveTheBitsOfEachAlone) {
     problem.add_sinks({0.7F});
     const std::vector<TestArray> arrays = {problem.out, problem.q,    problem.k,
                                            problem.v,   problem.mask, problem.sinks};
-    const TestArray together = computed(problem.node, arrays).front();
+    const TestArray together = run_emulated(problem.node, arrays).front();
     for (int64_t row = 0; row < 3; ++row) {
       std::vector<TestArray> alone = arrays;
       for (const size_t i : {0, 1, 4}) {
@@ -190,7 +190,7 @@ TEST(CudaAttention, RowsHaveTheBitsOfEachAlone) {
       }
       for (const size_t i : {2, 3}) alone[i].shape[2] = 128 + row;
       alone[4].shape[3] = 128 + row;
-      const TestArray result = computed(problem.node, alone).front();
+      const TestArray result = run_emulated(problem.node, alone).front();
       for (int64_t head = 0; head < heads; ++head) {
         for (int64_t i = 0; i < 24; ++i) {
           ASSERT_EQ(result.number(head * 24 + i), together.number((head * 3 + row) * 24 + i))
@@ -217,6 +217,34 @@ TEST(CudaAttention, WhatNoRowSeesIsNotUsed) {
         }
       }
       problem.check();
+    }
+  }
+}
+
+// Tensor cores: weights and queries are sums of two halves each.
+TEST(CudaAttention, TilesOfRows) {
+  uint32_t seed = 50;
+  for (const Sizes& sizes : {Sizes{1, 1, 1, 17, 17, 8, 8}, Sizes{2, 1, 1, 20, 130, 24, 40},
+                             Sizes{1, 2, 2, 66, 20, 16, 136}}) {
+    for (const Storage cache : {Storage::F16, Storage::BF16}) {
+      SCOPED_TRACE(testing::Message() << "case " << seed);
+      NodeCheck options;
+      options.precision = engine::Precision::Fast;
+      options.tolerance = cache == Storage::F16 ? 2e-6F : 3e-5F;
+      Problem problem(sizes, cache, seed++);
+      problem.check(options);
+      problem.mask_causally(0, 30);
+      problem.check(options);
+      options.limits.shared_bytes = 99 << 10;
+      problem.mask_by(
+          [](int64_t head, int64_t row, int64_t key) {
+            return (head * 7 + row * 5 + key * 3) % 4 == 0 ? kExcluded
+                                                           : static_cast<float>(key % 3);
+          },
+          true);
+      problem.add_sinks({0.5F, kExcluded, 9.0F});
+      problem.node.softcap = 5;
+      problem.check(options);
     }
   }
 }

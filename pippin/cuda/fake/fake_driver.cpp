@@ -52,6 +52,7 @@ struct FakeDriver::State {
   std::thread::id capturing;
 
   int64_t fail_in = 0;
+  std::string fail_symbol;
   Result failure = 0, death = 0;
   int64_t num_calls = 0;
   std::map<std::string, int64_t, std::less<>> calls_of, launches_of;
@@ -381,7 +382,8 @@ struct FakeDriver::State {
     if (symbol.starts_with("cuGetError")) return body();
     ++num_calls;
     ++calls_of[std::string(symbol)];
-    const bool fails = fail_in > 0 && --fail_in == 0;
+    const bool fails = (fail_in > 0 && --fail_in == 0) || symbol == fail_symbol;
+    if (fails) fail_symbol.clear();
     if (fails) ended(failure);
     const Result refused = fails ? failure : death;
     if (refused != 0 && !releases(symbol)) return refused;
@@ -430,6 +432,10 @@ const Driver& FakeDriver::driver() const {
 }
 void FakeDriver::fail_at(int64_t n, Result result) {
   state_->fail_in = n;
+  state_->failure = result;
+}
+void FakeDriver::fail_next(std::string_view symbol, Result result) {
+  state_->fail_symbol = symbol;
   state_->failure = result;
 }
 int64_t FakeDriver::calls() const {

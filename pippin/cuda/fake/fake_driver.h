@@ -33,6 +33,8 @@ class FakeDriver {
   // The n-th call from now on, counted from 1, fails with that result. After a sticky one all
   // others fail too.
   void fail_at(int64_t n, Result result);
+  // The same for the next call of that function.
+  void fail_next(std::string_view symbol, Result result);
 
   int64_t calls() const;
   int64_t calls(std::string_view symbol) const;          // "cuGraphLaunch"

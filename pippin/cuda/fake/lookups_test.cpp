@@ -1,7 +1,6 @@
 // Gather and scatter, emulated, against the CPU's.
 #include <gtest/gtest.h>
 
-#include "pippin/cuda/emulate/emulate.h"
 #include "pippin/cuda/fake/emulated_kernels.h"
 #include "pippin/cuda/fake/node_testing.h"
 

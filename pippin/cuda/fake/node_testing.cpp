@@ -293,11 +293,6 @@ std::vector<TestArray> run_emulated(const engine::NodeKind& kind, std::vector<Te
   if (launcher != nullptr) run_emulated(*launcher, arrays, check);
   return arrays;
 }
-std::vector<TestArray> computed(const engine::NodeKind& kind, std::vector<TestArray> arrays,
-                                size_t num_written, const NodeCheck& check) {
-  return run_emulated(kind, std::move(arrays), num_written, check);
-}
-
 bool has_launcher(const engine::NodeKind& kind, std::vector<TestArray> arrays, size_t num_written,
                   const NodeCheck& check) {
   const engine::Node node = node_of(kind, arrays, num_written);

@@ -64,9 +64,6 @@ void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays,
 // The arrays after the device's kernels ran.
 std::vector<TestArray> run_emulated(const engine::NodeKind& kind, std::vector<TestArray> arrays,
                                     size_t num_written = 1, const NodeCheck& check = {});
-// Runs the emulated kernels alone; returns the arrays.
-std::vector<TestArray> computed(const engine::NodeKind& kind, std::vector<TestArray> arrays,
-                                size_t num_written = 1, const NodeCheck& check = {});
 // Whether there is a launcher for these.
 bool has_launcher(const engine::NodeKind& kind, std::vector<TestArray> arrays,
                   size_t num_written = 1, const NodeCheck& check = {});

@@ -39,4 +39,19 @@ struct FewAttentionArgs {
   int32_t tiles;      // of the queries that share a head of keys
 };
 
+// Rows and keys of a tile of attention_tiles.
+constexpr int32_t kTile = 64;
+
+// Attention of many rows: a block for each tile of rows of a head, which takes the keys by tiles.
+struct TileAttentionArgs {
+  AttentionArgs attention;
+  // Of each tile of rows and of keys of a mask, four words: bits of the keys that a row sees, and
+  // of the keys that all rows see with a mask of 0. Null: no mask.
+  uint32_t* sight;
+  int32_t sight_batches, sight_heads;  // 1 if the mask repeats
+  int32_t row_tiles, key_tiles;
+  int32_t slices;  // of the values' columns
+  int32_t stages;  // tiles of keys in shared memory: 1 or 2
+};
+
 }  // namespace pippin::cuda

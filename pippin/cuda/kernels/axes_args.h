@@ -1,4 +1,4 @@
-// How threads find their elements in arrays of one shape with different strides.
+// Arrays of one shape with different strides, as the threads of a kernel walk them.
 #pragma once
 
 #include <cstdint>

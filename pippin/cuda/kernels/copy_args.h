@@ -25,7 +25,7 @@ struct TransposeArgs {
   int32_t rank;
 };
 struct ConstantArgs {
-  static constexpr int kMost = 16;
+  static constexpr int kMost = 8;
 
   void* y;
   Element to;

@@ -16,9 +16,10 @@ namespace pippin::cuda {
 // Rows of codes are padded to whole units (Palette8: to 16 bytes).
 enum class MatrixForm : int32_t { F32, F16, BF16, Int4, Int8, Palette4, Palette8 };
 
-// Of Int4 and Int8: value = code * scale + shift, with a scale and a shift for each number_groups
-// groups of a row. Either in fp32, or in fp16, where shift = stored shift * scale. Of palettes:
-// fp32 tables of 16 or 256 entries, each for table_rows rows.
+// Of Int4 and Int8: value = code * scale + shift, with a scale and a shift for each group, two or
+// four groups of a row. Either in fp32, or in fp16, where shift = stored shift * scale. Rows of
+// numbers are per_row apart, a multiple of 8 that has zeros behind the row's own. Of palettes: fp32
+// tables of 16 or 256 entries, each for table_rows rows.
 struct MatrixNumbers {
   int32_t per_row = 0;
   int32_t group_shift = 0;  // of a group's index, to that of its numbers
@@ -39,12 +40,22 @@ struct DotProduct {
 
 // y = x · Wᵀ + bias + residual for some matrices W of one form. The blocks are numbered in the
 // order batch, columns of all products, rows of x.
+//
+// With pairs: batch i is row pairs[i].row of x times matrix pairs[i].expert of a stack, below
+// *num_pairs.
+struct ExpertPair {
+  int32_t row, expert;
+  float weight;
+};
 struct DotArgs {
   static constexpr int kMostProducts = 4;
   DotProduct products[kMostProducts];
   const float* x;
   const float* residual;         // or null
   const unsigned char* rounded;  // x, by round_rows
+  const ExpertPair* pairs;       // or null
+  const int32_t* num_pairs;
+  bool pairs_share_x;  // else x has a row for each pair
   int64_t x_stride, residual_stride;
   int64_t x_batch, y_batch, w_batch_bytes;  // between batches; x and y in elements
   int32_t num_products, blocks;             // of all columns

@@ -9,10 +9,28 @@ namespace pippin::cuda {
 
 // What a block computes.
 struct DotPlace {
-  DotProduct product;
-  int64_t batch;
+  // Of the product:
+  const unsigned char* rows;
+  const void* scales;
+  const void* shifts;
+  int64_t row_bytes;
+  int index, n;
+
+  int64_t batch, matrix;
   int first_column, first_row;
+  int64_t x_row;  // of the first row: counted in all batches
+  bool is_nothing;
 };
+// Selects without an index, so that the arguments may be in registers.
+template <typename T>
+DEVICE T of_product(const DotArgs& a, int index, T DotProduct::*member) {
+  T value = a.products[0].*member;
+  UNROLL
+  for (int i = 1; i < DotArgs::kMostProducts; ++i) {
+    if (i == index) value = a.products[i].*member;
+  }
+  return value;
+}
 DEVICE DotPlace dot_place(const DotArgs& a, int columns, int rows) {
   DotPlace place;
   int64_t block = blockIdx.x;
@@ -20,24 +38,39 @@ DEVICE DotPlace dot_place(const DotArgs& a, int columns, int rows) {
   block /= a.row_blocks;
   const int column_block = static_cast<int>(block % a.blocks);
   place.batch = block / a.blocks;
-  // Without an index, so that the arguments may be in registers.
-  place.product = a.products[0];
-  UNROLL
-  for (int i = 1; i < DotArgs::kMostProducts; ++i) {
-    if (i < a.num_products && column_block >= a.products[i].first_block) {
-      place.product = a.products[i];
+  place.matrix = place.batch;
+  place.x_row = place.batch * a.m + place.first_row;
+  place.is_nothing = false;
+  if (a.pairs != nullptr) {
+    place.is_nothing = place.batch >= *a.num_pairs;
+    if (!place.is_nothing) {
+      place.matrix = a.pairs[place.batch].expert;
+      if (a.pairs_share_x) place.x_row = a.pairs[place.batch].row;
     }
   }
-  place.first_column = (column_block - place.product.first_block) * columns;
+  place.index = 0;
+  UNROLL
+  for (int i = 1; i < DotArgs::kMostProducts; ++i) {
+    if (i < a.num_products && column_block >= a.products[i].first_block) place.index = i;
+  }
+  place.rows = of_product(a, place.index, &DotProduct::rows);
+  place.scales = of_product(a, place.index, &DotProduct::scales);
+  place.shifts = of_product(a, place.index, &DotProduct::shifts);
+  place.row_bytes = of_product(a, place.index, &DotProduct::row_bytes);
+  place.n = of_product(a, place.index, &DotProduct::n);
+  place.first_column =
+      (column_block - of_product(a, place.index, &DotProduct::first_block)) * columns;
   return place;
 }
 
 // Stores y(i, j) of the product.
 DEVICE void store_dot(const DotArgs& a, const DotPlace& place, int i, int j, float sum) {
-  if (i >= a.m || j >= place.product.n) return;
-  if (place.product.bias != nullptr) sum += place.product.bias[j];
+  if (i >= a.m || j >= place.n) return;
+  const float* const bias = of_product(a, place.index, &DotProduct::bias);
+  if (bias != nullptr) sum += bias[j];
   if (a.residual != nullptr) sum += a.residual[i * a.residual_stride + j];
-  place.product.y[place.batch * a.y_batch + i * place.product.y_stride + j] = sum;
+  float* const y = of_product(a, place.index, &DotProduct::y) + place.batch * a.y_batch;
+  y[i * of_product(a, place.index, &DotProduct::y_stride) + j] = sum;
 }
 
 // The sum of 32 numbers in their order.
@@ -56,17 +89,20 @@ DEVICE void dot_fma(const DotArgs& a) {
   const int lane = lane_index(), groups = (a.k + 7) / 8;
   float* const sums = reinterpret_cast<float*>(shared) + warp_index() * (R * M * 33);
   const DotPlace place = dot_place(a, block_threads() / 32 * R, M);
-  const DotProduct& p = place.product;
+  if (place.is_nothing) return;
+  const DotPlace& p = place;
   const int first = place.first_column + warp_index() * R;
   const auto row_of = [&](int r) {
     const int64_t j = min(first + r, p.n - 1);
-    return WeightRow<F>(p.rows + place.batch * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
-                        a.numbers, j, place.batch * p.n + j, a.k, a.has_aligned_rows);
+    return WeightRow<F>(p.rows + place.matrix * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
+                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows);
   };
   const float* x[M];
   UNROLL
   for (int i = 0; i < M; ++i) {
-    x[i] = a.x + place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride;
+    x[i] = a.x + (a.pairs != nullptr
+                      ? place.x_row * a.x_stride
+                      : place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride);
   }
   float acc[R][M];
   UNROLL

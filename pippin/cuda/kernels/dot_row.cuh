@@ -68,10 +68,10 @@ DEVICE void dot_row(const DotArgs& a) {
   const int lane = lane_index(), units = (a.k + 31) / 32;
   float* const sums = reinterpret_cast<float*>(shared) + warp_index() * (R * 33);
   const DotPlace place = dot_place(a, block_threads() / 32 * R, 1);
-  const DotProduct& p = place.product;
+  if (place.is_nothing) return;
+  const DotPlace& p = place;
   const int first = place.first_column + warp_index() * R;
-  const unsigned char* const x =
-      a.rounded + (place.batch * a.m + place.first_row) * rounded_row_bytes(units);
+  const unsigned char* const x = a.rounded + place.x_row * rounded_row_bytes(units);
   const auto* const x_even = reinterpret_cast<const uint4*>(x);
   const uint4* const x_odd = x_even + units;
   const auto* const x_scales = reinterpret_cast<const float*>(x_odd + units);
@@ -81,9 +81,9 @@ DEVICE void dot_row(const DotArgs& a) {
   float acc[R];
   UNROLL
   for (int r = 0; r < R; ++r) {
-    const int64_t j = place.batch * p.n + min(first + r, p.n - 1);
+    const int64_t j = place.matrix * p.n + min(first + r, p.n - 1);
     rows[r] = p.rows + j * p.row_bytes;
-    numbers[r] = j * units;
+    numbers[r] = j * a.numbers.per_row;
     acc[r] = 0;
   }
   for (int begin = lane; begin < units; begin += 32 * C) {
@@ -126,12 +126,12 @@ DEVICE void dot_row(const DotArgs& a) {
 }
 
 // Rows of up to 64 units, and longer ones.
-#define PIPPIN_DOT_ROW(name, is_small, is_float, has_shifts) \
-  DEVICE void dot_row_##name##_body(const DotArgs& a) {      \
-    dot_row<is_small, is_float, has_shifts, 2, 2>(a);        \
-  }                                                          \
-  DEVICE void dot_long_row_##name##_body(const DotArgs& a) { \
-    dot_row<is_small, is_float, has_shifts, 1, 4>(a);        \
+#define PIPPIN_DOT_ROW(name, is_small, is_float, has_shifts)         \
+  DEVICE void dot_row_##name##_body(const DotArgs& a) {              \
+    dot_row<is_small, is_float, has_shifts, is_small ? 2 : 1, 2>(a); \
+  }                                                                  \
+  DEVICE void dot_long_row_##name##_body(const DotArgs& a) {         \
+    dot_row<is_small, is_float, has_shifts, 1, 4>(a);                \
   }
 PIPPIN_DOT_ROW(int4, true, false, false)
 PIPPIN_DOT_ROW(int4_shifts, true, false, true)

@@ -75,7 +75,7 @@ DEVICE float unary_value(UnaryOp op, float x, float alpha, float beta) {
       return x >= 0 ? x : alpha * x;
     case UnaryOp::Linear:
       return fmaf(alpha, x, beta);
-    case UnaryOp::Log:  // a float would lose small x beside alpha
+    case UnaryOp::Log:  // in a float small x would be lost
       return alpha == 0 ? logf(x) : static_cast<float>(log(double{x} + double{alpha}));
     case UnaryOp::Neg:
       return -x;

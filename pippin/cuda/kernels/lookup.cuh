@@ -72,9 +72,9 @@ DEVICE void scatter_elements(const ScatterArgs& a) {
   if (!find_elements(a.axes, at)) return;
   T* table = static_cast<T*>(a.table) + at[0];
   const T* updates = static_cast<const T*>(a.updates) + at[1];
-  for (int64_t i = 0; i < a.loops[0]; ++i) {
-    for (int64_t j = 0; j < a.loops[1]; ++j) {
-      for (int64_t k = 0; k < a.loops[2]; ++k) {
+  for (int i = 0; i < a.loops[0]; ++i) {
+    for (int j = 0; j < a.loops[1]; ++j) {
+      for (int k = 0; k < a.loops[2]; ++k) {
         const int64_t index =
             at[2] + i * a.index_steps[0] + j * a.index_steps[1] + k * a.index_steps[2];
         int64_t place;

@@ -1,5 +1,6 @@
 // Launchers of 8-bit quantized values.
 #include "pippin/cuda/kernels/elementwise_args.h"
+#include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
 #include "pippin/cuda/launchers/weight_store.h"
 
@@ -7,12 +8,6 @@ namespace pippin::cuda {
 namespace {
 
 using engine::Operand;
-
-constexpr unsigned kThreads = 256;
-
-int64_t blocks_for(int64_t count) {
-  return (count + kThreads - 1) / kThreads;
-}
 
 class CodeLauncher : public Launcher {
  public:
@@ -32,7 +27,7 @@ class CodeLauncher : public Launcher {
     args.inner = y.shape[2];
     args.count = y.size();
     args.op = op_;
-    launches.push_back(Launch::of(Kernel::code, args, blocks_for(args.count), kThreads));
+    launches.push_back(element_launch(Kernel::code, args, args.count));
   }
 
  private:
@@ -50,7 +45,7 @@ class PairLauncher : public Launcher {
     if (y.size() == 0) return;
     const PairArgs args{y.ints(),   x.floats(), scale_,       y.shape[1],  x.shape[1],
                         y.shape[2], y.size(),   x.strides[0], x.strides[1]};
-    launches.push_back(Launch::of(Kernel::pair_codes, args, blocks_for(args.count), kThreads));
+    launches.push_back(element_launch(Kernel::pair_codes, args, args.count));
   }
 
  private:

@@ -87,8 +87,9 @@ MatrixFacts matrix_facts(const MatrixSource& source) {
     return facts;
   }
   facts.form = bits == 4 ? MatrixForm::Int4 : MatrixForm::Int8;
-  facts.numbers.per_row =
-      static_cast<int32_t>(ceil_div(w.k, int64_t{8} << facts.numbers.group_shift));
+  // Rows of numbers are aligned to 16 bytes.
+  facts.numbers.per_row = static_cast<int32_t>(
+      align_up<int64_t>(ceil_div(w.k, int64_t{8} << facts.numbers.group_shift), 8));
   facts.numbers.has_shifts = w.offset_type != OffsetType::None || !w.is_signed;
   facts.numbers.is_float =
       blocks ? !has_half_scales(blocks->type)

@@ -1,4 +1,4 @@
-// Constant matrices on the device, in the forms that kernels read (kernels/dot_args.h).
+// Constant matrices on the device, in the forms that kernels read (cuda/kernels/dot_args.h).
 //
 // Compressed weights keep their bits if their blocks are whole rows or multiples of 8 columns:
 // scales become one for each unit of 32 columns (16 or 8, if blocks are smaller). Others are
@@ -6,11 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/cuda/kernels/dot_args.h"
 #include "pippin/cuda/launchers/weight_store.h"
+#include "pippin/engine/nodes/dot.h"
 #include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::cuda {
@@ -45,6 +48,12 @@ struct MatrixSource {
                const CpuFeatures& features)
       : weight(whole), matrix(view), cpu(features) {}
 };
+
+// Stacked matrices as one, of count * n rows; nothing if no kernel reads them.
+std::optional<DeviceMatrix> upload_stack(const engine::WeightStack& stack, const CpuFeatures& cpu,
+                                         WeightStore& store);
+// Of a view.
+MatrixForm form_of(engine::Storage storage);
 
 MatrixFacts matrix_facts(const MatrixSource& source);
 DeviceMatrix upload_matrix(const MatrixSource& source, WeightStore& store);

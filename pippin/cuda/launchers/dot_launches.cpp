@@ -36,12 +36,6 @@ bool is_aligned(const void* data, int64_t stride_bytes, int64_t batch_bytes = 0)
 
 }  // namespace
 
-MatrixForm form_of(engine::Storage storage) {
-  return storage == engine::Storage::F16    ? MatrixForm::F16
-         : storage == engine::Storage::BF16 ? MatrixForm::BF16
-                                            : MatrixForm::F32;
-}
-
 DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int64_t columns,
                  int64_t rows) {
   DotArgs args{};
@@ -62,6 +56,9 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   args.x_batch = run.x_batch;
   args.y_batch = run.y_batch;
   args.w_batch_bytes = run.w_batch_bytes;
+  args.pairs = run.pairs;
+  args.num_pairs = run.num_pairs;
+  args.pairs_share_x = run.pairs_share_x;
   args.m = static_cast<int32_t>(run.m);
   args.k = static_cast<int32_t>(run.k);
   args.row_blocks = static_cast<int32_t>(ceil_div(run.m, rows));

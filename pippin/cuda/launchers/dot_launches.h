@@ -20,6 +20,11 @@ struct DotRun {
   int64_t x_stride = 0, residual_stride = 0;
   int64_t m = 0, k = 0;
   int64_t batches = 1, x_batch = 0, y_batch = 0, w_batch_bytes = 0;
+  // See DotArgs::pairs; m is 1.
+  const ExpertPair* pairs = nullptr;
+  const int32_t* num_pairs = nullptr;
+  bool pairs_share_x = false;
+  int64_t x_rows = 0;  // if they do
 };
 
 // Of products [first, first + kMostProducts), for blocks of so many columns and rows.
@@ -40,8 +45,5 @@ void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& lim
 // Whether one launch computes both from the same x.
 bool share_dot_input(const engine::DotNode& a, const engine::DotNode& b,
                      const engine::ComputeOptions& options);
-
-// Of a view with rows of unit stride.
-MatrixForm form_of(engine::Storage storage);
 
 }  // namespace pippin::cuda

@@ -115,6 +115,55 @@ class BatchedDotLauncher : public Launcher {
   }
 };
 
+class StackedDotLauncher : public Launcher {
+ public:
+  StackedDotLauncher(const engine::WeightStack& stack, DeviceMatrix matrix,
+                     const LauncherSource& source)
+      : stack_(stack),
+        matrix_(std::move(matrix)),
+        limits_(source.limits),
+        is_fast_(!source.is_exact() && takes_rounded(matrix_)),
+        most_rows_(source.node.x().shape[1].upper()) {}
+
+  int64_t weight_bytes() const override { return matrix_.bytes(); }
+  int64_t scratch_bytes() const override {
+    return is_fast_ ? rounded_bytes(most_rows_, stack_.k, stack_.count) : 0;
+  }
+
+  void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
+    const Operand& y = context.operands[0];
+    const Operand& x = context.operands[1];
+    if (y.size() == 0) return;
+    DotProduct product{};
+    matrix_.describe(product);
+    product.n = static_cast<int32_t>(stack_.n);
+    product.y = y.floats();
+    product.y_stride = y.strides[1];
+    DotRun run;
+    run.products = {product};
+    run.x = x.floats();
+    run.x_stride = x.strides[1];
+    run.m = x.shape[1];
+    run.k = stack_.k;
+    run.batches = stack_.count;
+    run.x_batch = x.strides[0];
+    run.y_batch = y.strides[0];
+    run.w_batch_bytes = stack_.n * matrix_.row_bytes;
+    if (is_fast_) {
+      add_fast_dot(run, matrix_, limits_, context.scratch, launches);
+    } else {
+      add_exact_dot(run, matrix_, launches);
+    }
+  }
+
+ private:
+  const engine::WeightStack& stack_;
+  DeviceMatrix matrix_;
+  Limits limits_;
+  bool is_fast_;
+  int64_t most_rows_;
+};
+
 // Nothing for weights that no kernel reads.
 std::optional<MatrixFacts> facts_of(const DotNode& dot, const CpuFeatures& cpu) {
   const engine::Weight& weight = dot.products.front().weight;
@@ -152,6 +201,12 @@ LauncherPointer make_launcher_of(const DotNode& dot, const LauncherSource& sourc
 
 LauncherPointer make_launcher_of(const engine::BatchedDotNode&, const LauncherSource&) {
   return std::make_unique<BatchedDotLauncher>();
+}
+
+LauncherPointer make_launcher_of(const engine::StackedDotNode& node, const LauncherSource& source) {
+  auto matrix = upload_stack(node.weight, source.options.cpu, source.weights);
+  if (!matrix) return nullptr;
+  return std::make_unique<StackedDotLauncher>(node.weight, std::move(*matrix), source);
 }
 
 }  // namespace pippin::cuda

@@ -34,7 +34,7 @@ LauncherPointer elementwise(Kernel kernel, Make make) {
 }
 
 template <typename T>
-T* as(std::byte* data) {
+T* typed(std::byte* data) {
   return reinterpret_cast<T*>(data);
 }
 
@@ -75,11 +75,11 @@ std::optional<MapOp> find_map(std::string_view name, bool integers) {
 }  // namespace
 
 LauncherPointer make_launcher_of(const engine::UnaryNode& node, const LauncherSource&) {
-  return elementwise(
-      Kernel::unary, [op = node.op, alpha = node.alpha, beta = node.beta](const Walk& walk) {
-        return UnaryArgs{as<float>(walk.data[0]), as<float>(walk.data[1]), op, alpha, beta,
-                         walk.first<2>()};
-      });
+  return elementwise(Kernel::unary, [op = node.op, alpha = node.alpha,
+                                     beta = node.beta](const Walk& walk) {
+    return UnaryArgs{
+        typed<float>(walk.data[0]), typed<float>(walk.data[1]), op, alpha, beta, walk.first<2>()};
+  });
 }
 LauncherPointer make_launcher_of(const engine::MapNode& node, const LauncherSource& source) {
   const bool integers = has_integers(source, 0);
@@ -113,8 +113,8 @@ LauncherPointer make_launcher_of(const engine::LogicNode& node, const LauncherSo
 }
 LauncherPointer make_launcher_of(const engine::NarrowNode& node, const LauncherSource&) {
   return elementwise(Kernel::narrow, [node](const Walk& walk) {
-    return NarrowArgs{as<int32_t>(walk.data[0]),
-                      as<int32_t>(walk.data[1]),
+    return NarrowArgs{typed<int32_t>(walk.data[0]),
+                      typed<int32_t>(walk.data[1]),
                       node.bits,
                       node.is_signed,
                       node.saturates,
@@ -123,13 +123,14 @@ LauncherPointer make_launcher_of(const engine::NarrowNode& node, const LauncherS
 }
 LauncherPointer make_launcher_of(const engine::AllowedNode&, const LauncherSource&) {
   return elementwise(Kernel::allowed, [](const Walk& walk) {
-    return AllowedArgs{as<float>(walk.data[0]), as<uint8_t>(walk.data[1]), walk.first<2>()};
+    return AllowedArgs{typed<float>(walk.data[0]), typed<uint8_t>(walk.data[1]), walk.first<2>()};
   });
 }
 LauncherPointer make_launcher_of(const engine::SelectNode&, const LauncherSource&) {
   return elementwise(Kernel::select_elements, [](const Walk& walk) {
-    return SelectArgs{as<uint32_t>(walk.data[0]), as<uint8_t>(walk.data[1]),
-                      as<uint32_t>(walk.data[2]), as<uint32_t>(walk.data[3]), walk.first<4>()};
+    return SelectArgs{typed<uint32_t>(walk.data[0]), typed<uint8_t>(walk.data[1]),
+                      typed<uint32_t>(walk.data[2]), typed<uint32_t>(walk.data[3]),
+                      walk.first<4>()};
   });
 }
 

@@ -110,18 +110,18 @@ class ScatterLauncher : public Launcher {
   ScatterArgs::Op op_;
 };
 
-bool fits(const LauncherSource& source) {
+bool has_few_coordinates(const LauncherSource& source) {
   return source.node.scalars.size() / 2 <= kMostCoordinates;
 }
 
 }  // namespace
 
 LauncherPointer make_launcher_of(const engine::GatherNode& node, const LauncherSource& source) {
-  return fits(source) ? std::make_unique<GatherLauncher>(node.places) : nullptr;
+  return has_few_coordinates(source) ? std::make_unique<GatherLauncher>(node.places) : nullptr;
 }
 LauncherPointer make_launcher_of(const engine::ScatterNode& node, const LauncherSource& source) {
   static_assert(static_cast<ScatterArgs::Op>(engine::Combine::Min) == ScatterArgs::Op::Min);
-  return fits(source) ? std::make_unique<ScatterLauncher>(node) : nullptr;
+  return has_few_coordinates(source) ? std::make_unique<ScatterLauncher>(node) : nullptr;
 }
 
 }  // namespace pippin::cuda

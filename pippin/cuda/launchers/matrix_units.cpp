@@ -138,19 +138,21 @@ void upload_units(DeviceMatrix& to, const MatrixSource& source, WeightStore& sto
           }
         }
       });
-  const int64_t columns = int64_t{8} << to.numbers.group_shift, count = to.numbers.per_row;
+  const int64_t columns = int64_t{8} << to.numbers.group_shift, count = ceil_div(w.k, columns);
   const bool is_float = to.numbers.is_float;
-  const int64_t number_bytes = count * (is_float ? 4 : 2);
+  const int64_t number_bytes = int64_t{to.numbers.per_row} * (is_float ? 4 : 2);
   const auto center = static_cast<float>(UnpackedRow::center_of(source));
   const std::string_view scales = is_float ? "fp32 scales" : "fp16 scales";
   const std::string_view shifts = is_float ? "fp32 shifts" : "fp16 shifts";
   to.scales = upload_rows(source, store, scales, w.n, number_bytes, [&](int64_t i, std::byte* out) {
     row.read(i);
+    std::memset(out, 0, static_cast<size_t>(number_bytes));
     for (int64_t g = 0; g < count; ++g) put_number(out, g, row.scale(g * columns), is_float);
   });
   if (!to.numbers.has_shifts) return;
   to.shifts = upload_rows(source, store, shifts, w.n, number_bytes, [&](int64_t i, std::byte* out) {
     row.read(i);
+    std::memset(out, 0, static_cast<size_t>(number_bytes));
     for (int64_t g = 0; g < count; ++g) {
       const float scale = row.scale(g * columns), offset = row.offset(g * columns);
       const float shift = !is_float          ? center - offset

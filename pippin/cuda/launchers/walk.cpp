@@ -67,8 +67,9 @@ bool has_groups(std::span<const Operand> operands, const Walk& walk,
   return true;
 }
 
-void add_walk(std::span<const Operand> operands, bool groups, Walk walk,
-              const std::vector<Axis>& axes, const std::function<void(const Walk&)>& add) {
+void add_walk(std::span<const Operand> operands, bool groups, Walk walk, std::vector<Axis> axes,
+              const std::function<void(const Walk&)>& add) {
+  while (axes.size() > 1 && axes.back().size == 1) axes.pop_back();
   int64_t count = 1;
   for (const Axis& axis : axes) count *= axis.size;
   if (count >= kMostElements) {  // each half, of the outermost axis

@@ -14,10 +14,14 @@ void CapturedGraph::abandon(Timeline& timeline) noexcept {
 
 CapturedGraph::CapturedGraph(Timeline& timeline) : gpu_(&timeline.gpu()) {
   Graph graph = nullptr;
-  gpu_->call<&Driver::end_capture>(timeline.stream(), &graph);
-  const Result result = gpu_->driver().instantiate(&executable_, graph, 0);
-  gpu_->release<&Driver::destroy_graph>(graph);
-  if (result != 0) gpu_->refuse(result, kSymbol<&Driver::instantiate>);
+  Result result = gpu_->driver().end_capture(timeline.stream(), &graph);
+  std::string_view function = kSymbol<&Driver::end_capture>;
+  if (result == 0) {
+    result = gpu_->driver().instantiate(&executable_, graph, 0);
+    function = kSymbol<&Driver::instantiate>;
+  }
+  if (graph != nullptr) gpu_->release<&Driver::destroy_graph>(graph);
+  if (result != 0) gpu_->refuse(result, function);
 }
 
 CapturedGraph::~CapturedGraph() {

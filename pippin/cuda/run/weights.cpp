@@ -7,25 +7,31 @@ namespace pippin::cuda {
 namespace {
 
 struct HeldWeights {
+  std::shared_ptr<Timeline> timeline;  // of copies that may be in flight
   DeviceMemory memory;
   std::shared_ptr<std::atomic<uint64_t>> total;
   Uploaded uploaded;
 
-  HeldWeights(DeviceMemory given, std::shared_ptr<std::atomic<uint64_t>> counter)
-      : memory(std::move(given)),
+  HeldWeights(std::shared_ptr<Timeline> copies, DeviceMemory given,
+              std::shared_ptr<std::atomic<uint64_t>> counter)
+      : timeline(std::move(copies)),
+        memory(std::move(given)),
         total(std::move(counter)),
         uploaded{memory.data(), memory.size()} {
     *total += memory.size();
   }
   HeldWeights(const HeldWeights&) = delete;
   HeldWeights& operator=(const HeldWeights&) = delete;
-  ~HeldWeights() { *total -= memory.size(); }
+  ~HeldWeights() {
+    timeline->drain();
+    *total -= memory.size();
+  }
 };
 
 }  // namespace
 
 DeviceWeights::DeviceWeights(GpuPointer gpu, uint64_t part)
-    : gpu_(std::move(gpu)), part_(part), timeline_(gpu_) {}
+    : gpu_(std::move(gpu)), part_(part), timeline_(std::make_shared<Timeline>(gpu_)) {}
 
 bool DeviceWeights::has(const WeightKey& key) const {
   const std::lock_guard lock(mutex_);
@@ -42,13 +48,10 @@ UploadedBytes DeviceWeights::upload(
     if (auto uploaded = known->second.lock()) return uploaded;
   }
   std::erase_if(known_, [](const auto& one) { return one.second.expired(); });
-  const auto held = std::make_shared<HeldWeights>(DeviceMemory(gpu_, size, "a weight"), bytes_);
-  try {
-    send(held->memory.address(), size, std::max<uint64_t>(grain, 1), fill);
-  } catch (...) {
-    timeline_.drain();
-    throw;
-  }
+  const auto in_order = timeline_->lock();
+  const auto held =
+      std::make_shared<HeldWeights>(timeline_, DeviceMemory(gpu_, size, "a weight"), bytes_);
+  send(held->memory.address(), size, std::max<uint64_t>(grain, 1), fill);
   UploadedBytes uploaded(held, &held->uploaded);
   known_[std::move(key)] = uploaded;
   return uploaded;
@@ -68,15 +71,16 @@ void DeviceWeights::send(Address to, uint64_t size, uint64_t grain,
                                  "a buffer for weights");
     }
     fill(part.buffer.data(), begin, end);
-    timeline_.to_device(to + begin, part.buffer.data(), end - begin);
-    part.sent->set(timeline_);
+    timeline_->to_device(to + begin, part.buffer.data(), end - begin);
+    part.sent->set(*timeline_);
     begin = end;
   }
 }
 
 void DeviceWeights::finish() {
   const std::lock_guard lock(mutex_);
-  timeline_.synchronize();
+  const auto in_order = timeline_->lock();
+  timeline_->synchronize();
   for (Part& part : parts_) part.buffer = PinnedMemory();
 }
 

@@ -42,7 +42,7 @@ class DeviceWeights final : public WeightStore {
   GpuPointer gpu_;
   const uint64_t part_;
   mutable std::mutex mutex_;
-  Timeline timeline_;
+  const std::shared_ptr<Timeline> timeline_;
   std::array<Part, 2> parts_;
   size_t next_part_ = 0;
   std::map<WeightKey, std::weak_ptr<const Uploaded>> known_;
