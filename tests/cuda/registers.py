@@ -76,7 +76,7 @@ def compiled(nvcc, root):
                                f"{folder}/kernels.cubin", root / "pippin/cuda/kernels/kernels.cu"],
                               capture_output=True, text=True)
     if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+        sys.exit("\n".join((done.stdout + done.stderr).splitlines()[:20]))
     return version, done.stdout + done.stderr
 
 
