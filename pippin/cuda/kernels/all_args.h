@@ -10,7 +10,6 @@
 #include "pippin/cuda/kernels/move_args.h"
 #include "pippin/cuda/kernels/recurrence_args.h"
 #include "pippin/cuda/kernels/rotary_args.h"
-#include "pippin/cuda/kernels/dot_args.h"
 #include "pippin/cuda/kernels/attention_args.h"
 #include "pippin/cuda/kernels/rows_args.h"
 #include "pippin/cuda/kernels/sort_args.h"

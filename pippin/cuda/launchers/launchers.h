@@ -37,10 +37,6 @@ LauncherPointer make_launcher_of(const engine::UnaryNode& node, const LauncherSo
 LauncherPointer make_launcher_of(const engine::GatherNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::ScatterNode& node, const LauncherSource& source);
 
-LauncherPointer make_launcher_of(const engine::BatchedDotNode& node, const LauncherSource& source);
-LauncherPointer make_launcher_of(const engine::DotNode& node, const LauncherSource& source);
-LauncherPointer make_launcher_of(const engine::QuantizedGatherNode& node,
-                                 const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::AttentionNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::BandNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::CumulativeSumNode& node,
