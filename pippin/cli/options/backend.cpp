@@ -76,9 +76,10 @@ CLI::App* add_core_ml_trial_command(CLI::App& app) {
     coreml::TrialTask task;
     coreml::ErrorText error_text = coreml::parse_arguments(*arguments, task);
     coreml::Framework* const framework = coreml::system_framework();
-    if (error_text.empty() && framework == nullptr) error_text = "Core ML is not available";
     if (error_text.empty()) {
-      error_text = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
+      error_text = framework == nullptr
+                       ? "Core ML is not available"
+                       : coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
     }
     if (error_text.empty()) return;
     std::fprintf(stderr, "%s\n", error_text.c_str());
