@@ -7,6 +7,7 @@
 #   make dist    build a tarball of the program that runs on any Linux with glibc 2.31 or later, in build/dist
 #   make wheel   build a wheel of the Python module in build/wheels
 #   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
+#   make test-cuda      run the tests that need one of NVIDIA's GPUs, and measure it
 #   make clean   remove build/
 #
 # SETUP=no leaves the system's packages alone. BUILD=FOLDER builds there instead of in build/, for sources that cannot
@@ -30,7 +31,7 @@ NEEDS := packaging/needs.sh $(TARGET)
 CONFIGURE := packaging/configure.sh $(TARGET)
 TOOLS := cmake ninja:ninja-build c++:g++ python3 pkg-config protoc:protobuf-compiler
 
-.PHONY: demo test package dist wheel test-aarch64 build clean setup configure
+.PHONY: demo test package dist wheel test-aarch64 test-cuda build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
@@ -48,6 +49,7 @@ test: build
 package: setup
 	@$(NEEDS) "$(BUILD)/package" 1000 $(TOOLS) dpkg-deb:dpkg dpkg-shlibdeps:dpkg-dev strip:binutils gzip
 	@$(CONFIGURE) "$(BUILD)/package" --preset $(PRESET) -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
+	  -DPIPPIN_CUDA_ARCHITECTURES=all \
 	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages $(LAUNCHER)
 	@echo "building what is installed"
 	@cmake --build "$(BUILD)/package" --parallel $(JOBS) --target all package_docs $(QUIET)
@@ -72,6 +74,12 @@ wheel: setup
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
 test-aarch64:
 	@tests/aarch64/run.sh || test $$? -eq 77
+
+# Needs a build with nvcc; takes up to four minutes. 77 says that there is no GPU.
+test-cuda: configure
+	@cmake --build "$(RELEASE)" --parallel $(JOBS) --target pippin cuda_test cuda_limits $(QUIET)
+	@tests/cuda/run.sh "$(RELEASE)/pippin/cli/pippin" "$(RELEASE)/pippin/cuda/cuda_test" || test $$? -eq 77
+	@benchmarks/cuda/run.sh "$(RELEASE)/pippin/cli/pippin" "$(RELEASE)/benchmarks/pippin-cuda-limits" || test $$? -eq 77
 
 build: configure
 	@echo "building everything in $(RELEASE)"

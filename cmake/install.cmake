@@ -10,7 +10,7 @@ target_link_libraries(pippin_api INTERFACE $<INSTALL_INTERFACE:pippin::pippin_mx
 
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are its dependencies.
-install(TARGETS pippin_api pippin_app pippin_speech pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_coreml pippin_engine pippin_kernels
+install(TARGETS pippin_api pippin_app pippin_speech pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_coreml pippin_cuda pippin_engine pippin_kernels
   pippin_mil pippin_mil_proto pippin_tabular pippin_tabular_proto pippin_model_output pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_sound pippin_image pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -34,6 +34,7 @@ launcher=()
 build=$folder/build
 "$source/packaging/configure.sh" "make dist" "$build" --preset release -S "$source" \
   --toolchain "$folder/sysroot/toolchain.cmake" -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF -DPIPPIN_PYTHON=OFF \
+  -DPIPPIN_CUDA_ARCHITECTURES=all \
   ${launcher[@]+"${launcher[@]}"}
 echo "building pippin"
 quiet=(-- --quiet)

@@ -101,7 +101,7 @@ def _build(folder):
         more.append("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")
     _run("cmake", "-S", str(ROOT), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release", "-DPIPPIN_TESTS=OFF",
          "-DPIPPIN_BENCHMARKS=OFF", "-DPIPPIN_PAGE=OFF", "-DPIPPIN_PRECOMPILED_HEADERS=ON",
-         f"-DPython3_EXECUTABLE={sys.executable}", *more)
+         "-DPIPPIN_CUDA_ARCHITECTURES=all", f"-DPython3_EXECUTABLE={sys.executable}", *more)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
     _run("cmake", "--build", str(folder), "--target", "pippin_python", "--parallel", jobs)
     return folder

@@ -29,15 +29,15 @@ struct Call::Impl {
 
   // As PlannedCall::make().
   void plan(std::shared_ptr<Function::Impl> of, Values given, const Values* wanted) {
-    of->executable->check_inputs(given);
+    of->opened.executable->check_inputs(given);
     function = std::move(of);
     inputs = std::move(given);
     const Model::Impl::PredictionLock lock(*function->model);
-    planned = function->executable->plan_call(inputs, wanted);
+    planned = function->opened.executable->plan_call(inputs, wanted);
   }
 
   void check(const State& state) const {
-    function->executable->check_names(inputs);
+    function->opened.executable->check_names(inputs);
     function->check_state(*state.impl_);
   }
 
@@ -45,7 +45,7 @@ struct Call::Impl {
     check(state);
     const Model::Impl::PredictionLock lock(*function->model);
     if (planned != nullptr && planned->run(inputs, state.impl_->state, into)) return;
-    function->executable->run_into(inputs, state.impl_->state, into);
+    function->opened.executable->run_into(inputs, state.impl_->state, into);
   }
 
   Values predict(State& state) {
@@ -54,7 +54,7 @@ struct Call::Impl {
     if (planned != nullptr) {
       if (auto results = planned->run(inputs, state.impl_->state)) return std::move(*results);
     }
-    return function->executable->run(inputs, state.impl_->state);
+    return function->opened.executable->run(inputs, state.impl_->state);
   }
 
   std::shared_ptr<Function::Impl> function;
@@ -70,7 +70,7 @@ Call& Call::operator=(Call&&) noexcept = default;
 Call::~Call() = default;
 
 Call Function::prepare(Values inputs, Values outputs) const {
-  api::check_targets(impl_->executable->outputs(), outputs);
+  api::check_targets(impl_->opened.executable->outputs(), outputs);
   auto call = std::make_unique<Call::Impl>();
   call->outputs = std::move(outputs);
   call->plan(impl_, std::move(inputs), &call->outputs);
@@ -95,7 +95,7 @@ Values Call::predict(State& state) {
 
 void Call::predict(State& state, Values& outputs) {
   const Impl::BusyScope busy(*impl_);
-  api::check_targets(impl_->function->executable->outputs(), outputs);
+  api::check_targets(impl_->function->opened.executable->outputs(), outputs);
   impl_->run(state, outputs);
 }
 
@@ -108,8 +108,8 @@ void Call::run() {
   const Impl::BusyScope busy(*impl_);
   const Function::Impl& function = *impl_->function;
   if (!impl_->own) {
-    impl_->own = State(
-        std::make_unique<State::Impl>(function.declared_states, function.model->options.compute));
+    impl_->own =
+        State(std::make_unique<State::Impl>(function.declared_states, function.opened.compute));
   } else {
     impl_->own->reset();
   }

@@ -10,6 +10,7 @@
 #include "pippin/api/model_impl.h"
 #include "pippin/api/targets.h"
 #include "pippin/base/error.h"
+#include "pippin/engine/fallback.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/package/package.h"
 
@@ -70,12 +71,42 @@ ThreadPool& Model::Impl::pool() {
   return *pool_;
 }
 
+Model::Impl::Opened Model::Impl::open(std::string_view function, bool has_states) {
+  const std::lock_guard held(opening_);
+  engine::RunnerOptions chosen = options;
+  if (has_states && states_on_device_) chosen.compute.fallback = engine::Fallback::Never;
+  auto executable =
+      engine::on_device_or_cpu(chosen.compute, [&](const engine::ComputeOptions& compute) {
+        chosen.compute = compute;
+        return api::Executable::make(model, function, pool(), chosen);
+      });
+  if (has_states) {
+    options.compute = chosen.compute;
+    states_on_device_ = chosen.compute.device != nullptr;
+  }
+  return {chosen.compute, std::move(executable)};
+}
+
+engine::ComputeOptions Model::Impl::state_options() {
+  {
+    const std::lock_guard held(opening_);
+    const bool is_decided = options.compute.device == nullptr || states_on_device_ ||
+                            options.compute.fallback == engine::Fallback::Never;
+    if (is_decided) return options.compute;
+  }
+  for (const mil::FunctionDescription& function : model.functions) {
+    if (api::collect_states(model, function.name).empty()) continue;
+    return open(function.name, true).compute;
+  }
+  return options.compute;
+}
+
 Function::Impl::Impl(std::shared_ptr<Model::Impl> owner, std::string_view function)
     : model(std::move(owner)),
       description(model->model.description(function)),
       declared_states(api::collect_states(model->model, function)),
       states(api::feature_infos(declared_states)),
-      executable(api::Executable::make(model->model, function, model->pool(), model->options)) {}
+      opened(model->open(function, !states.empty())) {}
 
 void Function::Impl::check_state(const State::Impl& state) const {
   for (const FeatureInfo& wanted : states) {
@@ -100,10 +131,10 @@ const std::string& Function::name() const {
   return impl_->description.name;
 }
 const std::vector<FeatureInfo>& Function::inputs() const {
-  return impl_->executable->inputs();
+  return impl_->opened.executable->inputs();
 }
 const std::vector<FeatureInfo>& Function::outputs() const {
-  return impl_->executable->outputs();
+  return impl_->opened.executable->outputs();
 }
 const std::vector<FeatureInfo>& Function::states() const {
   return impl_->states;
@@ -116,23 +147,22 @@ const std::string& Function::predicted_probabilities_name() const {
 }
 
 State Function::make_state() const {
-  return State(
-      std::make_unique<State::Impl>(impl_->declared_states, impl_->model->options.compute));
+  return State(std::make_unique<State::Impl>(impl_->declared_states, impl_->opened.compute));
 }
 
 Values Function::predict(const Values& inputs, State& state) const {
-  impl_->executable->check_names(inputs);
+  impl_->opened.executable->check_names(inputs);
   impl_->check_state(*state.impl_);
   const Model::Impl::PredictionLock lock(*impl_->model);
-  return impl_->executable->run(inputs, state.impl_->state);
+  return impl_->opened.executable->run(inputs, state.impl_->state);
 }
 
 void Function::predict(const Values& inputs, State& state, Values& outputs) const {
-  api::check_targets(impl_->executable->outputs(), outputs);
-  impl_->executable->check_names(inputs);
+  api::check_targets(impl_->opened.executable->outputs(), outputs);
+  impl_->opened.executable->check_names(inputs);
   impl_->check_state(*state.impl_);
   const Model::Impl::PredictionLock lock(*impl_->model);
-  impl_->executable->run_into(inputs, state.impl_->state, outputs);
+  impl_->opened.executable->run_into(inputs, state.impl_->state, outputs);
 }
 
 Values Function::predict(const Values& inputs) const {
@@ -142,7 +172,7 @@ Values Function::predict(const Values& inputs) const {
 
 std::string Function::describe() const {
   const Model::Impl::PredictionLock lock(*impl_->model);
-  return impl_->executable->describe();
+  return impl_->opened.executable->describe();
 }
 
 Model::Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -198,7 +228,7 @@ State Model::make_state() const {
   for (const mil::FunctionDescription& function : impl_->model.functions) {
     api::merge_states(states, api::collect_states(impl_->model, function.name));
   }
-  return State(std::make_unique<State::Impl>(states, impl_->options.compute));
+  return State(std::make_unique<State::Impl>(states, impl_->state_options()));
 }
 
 }  // namespace pippin

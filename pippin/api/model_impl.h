@@ -59,11 +59,22 @@ struct PIPPIN_LOCAL Model::Impl {
 
   const int num_threads;
 
+  // Prepares a function, on the CPU where the options allow that instead of their device; functions
+  // with states share one place.
+  struct Opened {
+    engine::ComputeOptions compute;
+    std::unique_ptr<api::Executable> executable;
+  };
+  Opened open(std::string_view function, bool has_states);
+  // Where states for all functions are.
+  engine::ComputeOptions state_options();
+
   // Its threads start when a function is prepared: a model that is only inspected has none.
   ThreadPool& pool();
 
  private:
-  std::mutex starting_;
+  std::mutex starting_, opening_;
+  bool states_on_device_ = false;
   std::optional<ThreadPool> pool_;
 };
 
@@ -76,7 +87,7 @@ struct PIPPIN_LOCAL Function::Impl {
   const mil::FunctionDescription& description;
   std::vector<mil::Feature> declared_states;
   std::vector<FeatureInfo> states;
-  std::unique_ptr<api::Executable> executable;
+  Model::Impl::Opened opened;
 };
 
 #undef PIPPIN_LOCAL

@@ -13,6 +13,7 @@
 #endif
 
 // Page-aligned, like a mapped file.
+// NOLINTBEGIN(bugprone-macro-parentheses): names that are declared cannot be in parentheses
 #define PIPPIN_EMBED(symbol, path)                                                     \
   asm(PIPPIN_EMBED_OPEN ".balign 4096\n"                                             \
                         ".globl " PIPPIN_EMBED_NAME(symbol) "\n"                     \
@@ -23,3 +24,4 @@
                         ".byte 0\n" PIPPIN_EMBED_CLOSE); \
   extern "C" const char symbol[];                                                      \
   extern "C" const char symbol##_end[]
+// NOLINTEND(bugprone-macro-parentheses)

@@ -255,7 +255,7 @@ std::vector<Option> make_options() {
   std::vector<Option> all = {
     {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation); exact, of language models fast", set_precision},
     {"threads", "model: how many compute; 0: one per core", set_model<&LoadOptions::num_threads>},
-    {"backend", "model: cpu, or coreml on a Mac", set_name<&pippin_options::backend>},
+    {"backend", "model: cpu, cuda or cuda:N (the N-th of NVIDIA's GPUs, from 0), auto (a GPU that can be used, else the CPU), or coreml on a Mac", set_name<&pippin_options::backend>},
     {"compute_units", "model: what Core ML may use: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly", set_name<&pippin_options::compute_units>},
     {"fusion", "model: whether patterns of operations become one step", set_model<&LoadOptions::fusion>},
     {"load_cache", "model: a folder that keeps what loading computes for the next load", set_model<&LoadOptions::load_cache>},
@@ -308,7 +308,7 @@ const std::vector<Option>& all_options() {
 LoadOptions model_options(const pippin_options* options) {
   if (options == nullptr) return {};
   LoadOptions model = options->model;
-  model.device = open_device(options->backend, options->compute_units);
+  set_backend(model, options->backend, options->compute_units);
   return model;
 }
 

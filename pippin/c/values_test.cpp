@@ -207,7 +207,9 @@ TEST(COptions, SayWhatComputes) {
   };
   expect_refusal("backend", "cpu", PIPPIN_ERROR_NOT_FOUND, "nowhere");
   expect_refusal("compute_units", "all", PIPPIN_ERROR_INVALID_ARGUMENT, "this is cpu");
-  expect_refusal("backend", "gpu", PIPPIN_ERROR_INVALID_ARGUMENT, "not cpu or coreml");
+  expect_refusal("backend", "gpu", PIPPIN_ERROR_INVALID_ARGUMENT, "not cpu, cuda, cuda:N");
+  expect_refusal("backend", "cuda:x", PIPPIN_ERROR_INVALID_ARGUMENT, "not cpu, cuda, cuda:N");
+  expect_refusal("backend", "cuda", PIPPIN_ERROR_INVALID_ARGUMENT, "this is cuda");
 #ifndef __APPLE__
   expect_refusal("backend", "coreml", PIPPIN_ERROR_UNSUPPORTED, "Core ML is not available");
 #endif

@@ -91,6 +91,7 @@ CLI::App* add_inspect_command(CLI::App& app) {
   add_backend_options(*command, options->backend);
   command->get_option("--backend")
       ->description("With --compute-plan: coreml asks Core ML, on a Mac, where operations run")
+      ->check(CLI::IsMember({"cpu", "coreml"}).description(""))
       ->needs(plan);
   command->callback([options] { inspect(*options); });
   return command;

@@ -26,6 +26,7 @@
 #include "pippin/cli/compress.h"
 #include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
+#include "pippin/cli/devices.h"
 #include "pippin/cli/doctor.h"
 #include "pippin/cli/embed.h"
 #include "pippin/cli/inspect.h"
@@ -129,6 +130,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_doctor_command(app, exit_status);
   pippin::cli::add_compile_command(app);
   pippin::cli::add_repackage_command(app);
+  pippin::cli::add_devices_command(app);
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);
   pippin::cli::add_template_command(app);

@@ -187,7 +187,7 @@ void predict(const PredictCommand& command) {
   options.num_threads = command.threads;
   options.trace = command.verbose;
   if (!command.no_cache) options.cache = default_load_cache();
-  options.device = open_backend(command.backend);
+  open_backend(command.backend, options);
   const auto start = std::chrono::steady_clock::now();
   const std::filesystem::path package = local_model(command.model, app::ModelPart::Package);
   const Model model = Model::load(package, options);

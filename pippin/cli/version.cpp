@@ -7,6 +7,7 @@
 #include <openssl/opensslv.h>
 
 #include "pippin/base/cpu_features.h"
+#include "pippin/cuda/device.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 #include "pippin/page/page.h"
 
@@ -34,6 +35,7 @@ std::string version_text() {
       "pippin {} ({})\n"
       "built with    {} {}\n"
       "kernels       {}; here: {}\n"
+      "cuda kernels  {}\n"
       "web page      {}\n"
       "libraries     Boost {}.{}, curl {}, OpenSSL {}, protobuf {}.{}, fmt {}.{}",
       PIPPIN_VERSION, commit(),
@@ -43,6 +45,7 @@ std::string version_text() {
       "GCC", __VERSION__,
 #endif
       kernels(), level_of(kernels::choose_quantized_dot(cpu).name),
+      cuda::has_kernels() ? cuda::kernel_targets() : "built without nvcc",
       page::files().empty() ? "no" : "yes", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
       LIBCURL_VERSION, OPENSSL_VERSION_STR, GOOGLE_PROTOBUF_VERSION / 1000000,
       GOOGLE_PROTOBUF_VERSION / 1000 % 1000, FMT_VERSION / 10000, FMT_VERSION / 100 % 100);

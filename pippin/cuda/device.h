@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/engine/device.h"
@@ -17,7 +18,7 @@ struct Driver;
 
 struct DeviceFacts {
   int index = 0;
-  std::string name;  // "NVIDIA H100 80GB HBM3"
+  std::string name;          // "NVIDIA H100 80GB HBM3"
   int major = 0, minor = 0;  // compute capability
   uint64_t memory_bytes = 0, free_bytes = 0;
   int driver_version = 0;  // 12040: the newest CUDA that the driver supports
@@ -26,6 +27,8 @@ struct DeviceFacts {
 
 // Whether this build has kernels for GPUs: it was made with nvcc.
 bool has_kernels();
+// Their targets: "sm_80 sm_90 compute_90"; empty without kernels.
+std::string_view kernel_targets();
 
 // The GPUs of this system. Throws Unsupported if there is no driver, or one too old.
 std::vector<DeviceFacts> list_devices();

@@ -23,6 +23,14 @@ enum class Precision : uint8_t {
               // its declared type: slow
 };
 
+// When a model runs on the CPU in place of its device: as a whole, because its plans share states,
+// and with a warning (engine/fallback.h).
+enum class Fallback : uint8_t {
+  Never,     // opening it throws
+  NoKernel,  // an operation has no kernel on the device
+  Always,    // any reason: also too little memory of the device, or a failure of it
+};
+
 // The options of computations.
 struct ComputeOptions {
   Precision precision = Precision::Fast;  // the precision of computations
@@ -34,6 +42,7 @@ struct ComputeOptions {
   bool batch_invariant = false;
   bool fusion = true;                        // combine patterns of operations into one step
   std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU
+  Fallback fallback = Fallback::Never;       // when the CPU takes the place of `device`
 };
 
 }  // namespace pippin::engine

@@ -41,7 +41,7 @@ Model ModelSource::load() const {
   LoadOptions options;
   options.num_threads = num_threads;
   options.load_cache = load_cache;
-  options.device = open_device(backend, compute_units);
+  set_backend(options, backend, compute_units);
   if (precision == "fast") {
     options.precision = Precision::Fast;
   } else if (precision == "reference") {

@@ -92,7 +92,7 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   options.mmproj = given.mmproj;
   options.low_memory = given.low_memory;
   options.compute.precision = precision_of(given.precision);
-  options.compute.device = open_device(given.backend, given.compute_units);
+  set_backend(options.compute, given.backend, given.compute_units);
   if (given.load_cache) options.compute.cache = default_load_cache();
   std::optional<LanguageModel> model;
   run_work([&](BackgroundWork& background) {

@@ -106,8 +106,9 @@ void bind_models(py::module_& module) {
            py::arg("compute_units") = "",
            "Opens a model. precision: \"exact\" (fp32), \"fast\" or \"reference\"; num_threads: 0 "
            "for one per core; load_cache: a folder that keeps converted weights; backend: \"cpu\", "
-           "or \"coreml\" on a "
-           "Mac, with compute_units \"all\", \"cpuAndNeuralEngine\", \"cpuAndGPU\" or \"cpuOnly\".")
+           "\"cuda\" or \"cuda:1\" (one of NVIDIA's GPUs), \"auto\" (a GPU that can be used, else "
+           "the CPU), or \"coreml\" on a Mac, with compute_units \"all\", \"cpuAndNeuralEngine\", "
+           "\"cpuAndGPU\" or \"cpuOnly\".")
       .def(
           "predict",
           [](PyModel& self, const py::object& inputs, const py::object& state,

@@ -176,7 +176,7 @@ ROOMS = {
 KERNEL_ROOMS = {"engine": ["weights", "cpu"]}
 TOP = ["cli", "python"]  # may include all of the above, and those before them in this list
 
-SUFFIXES = {".h", ".cpp", ".inc", ".mm"}
+SUFFIXES = {".h", ".cpp", ".inc", ".mm", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 HEADER = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+\.h")')
 NO_CODE = re.compile(r"^\s*(#|//|$)")

@@ -23,7 +23,7 @@ def includes_of(root):
     """Folder -> the folders that it includes, and folder -> its rooms -> the rooms that they include."""
     folders, rooms = {}, {}
     for path in sorted((root / "pippin").rglob("*")):
-        if path.suffix not in {".h", ".cpp", ".inc"} or is_test(path):
+        if path.suffix not in {".h", ".cpp", ".inc", ".cu", ".cuh"} or is_test(path):
             continue
         parts = path.relative_to(root / "pippin").parts
         room = parts[1] if len(parts) > 2 else ""

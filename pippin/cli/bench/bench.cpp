@@ -163,15 +163,19 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   report.cost = app::model_cost(model, choice);
   report.package_weight_bytes = report.cost.weight_bytes;
   report.cost.weight_bytes -= model.model->saved_bytes();
-  // Uses the model's own threads: two pools would wake each other's sleeping threads.
-  app::MachineProbe probe(*model.pool);
+  report.device = model.device;
+  std::optional<app::MachineProbe> probe;
   const auto energy = app::open_energy_meter();
-  report.energy = energy->source();
-  benchmark.machine = [&] {
-    report.readings.push_back(probe.reading());
-    return report.readings.back();
-  };
-  benchmark.joules = [&] { return energy->joules(); };
+  if (report.is_on_cpu()) {
+    // Uses the model's own threads: two pools would wake each other's sleeping threads.
+    probe.emplace(*model.pool);
+    report.energy = energy->source();
+    benchmark.machine = [&] {
+      report.readings.push_back(probe->reading());
+      return report.readings.back();
+    };
+    benchmark.joules = [&] { return energy->joules(); };
+  }
   report.cases = run_benchmark(*model.model, benchmark);
   if (const auto drafts = app::open_drafts(command.draft, *model.model, choice)) {
     const int64_t room = model.model->context() - benchmark.tokens;

@@ -120,8 +120,11 @@ std::string bench_lines(const BenchReport& report) {
        static_cast<double>(report.cost.parameters) / 1e9, report.context);
   line("Machine       : {} ({}), {} thread{}", report.cpu, report.features, report.threads,
        report.threads == 1 ? "" : "s");
-  line("Read          : {} GB/s, median and range of {} readings",
-       range_of(report, &MachineReading::bytes_per_second), report.readings.size());
+  if (!report.is_on_cpu()) line("Device        : {}", report.device);
+  if (!report.readings.empty()) {
+    line("Read          : {} GB/s, median and range of {} readings",
+         range_of(report, &MachineReading::bytes_per_second), report.readings.size());
+  }
   const bool has_peak =
       std::any_of(report.readings.begin(), report.readings.end(),
                   [](const auto& reading) { return reading.int8_operations_per_second > 0; });
@@ -192,6 +195,7 @@ std::string bench_json(const BenchReport& report) {
   json.begin_object();
   json.member("model", report.model).member("family", report.family);
   json.member("cpu", report.cpu).member("features", report.features);
+  json.member("device", report.device);
   json.member("threads", report.threads);
   json.member("context", report.context).member("seed", report.seed);
   json.member("repetitions", report.repetitions);

@@ -20,6 +20,7 @@ struct LoadTime {
 struct BenchReport {
   std::string model, family;  // family: "stateful", "anemll", "windowed"
   std::string cpu, features;
+  std::string device = "cpu";  // that ran the model
   int threads = 0;
   int repetitions = 0;
   uint64_t seed = 0;
@@ -27,12 +28,15 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
-  std::string energy;   // scope and source of the measurement, or the reason why it is missing
-  app::ModelCost cost;  // its weights as the engine keeps them
-  uint64_t package_weight_bytes = 0;  // per token, as stored
-  std::vector<runtime::MachineReading> readings;
+  // Scope and source of the measurement, or the reason why it is missing.
+  std::string energy = "not told: only the processor's is measured";
+  app::ModelCost cost;                            // its weights as the engine keeps them
+  uint64_t package_weight_bytes = 0;              // per token, as stored
+  std::vector<runtime::MachineReading> readings;  // of the processor; none for other devices
   std::vector<runtime::BenchmarkCase> cases;
   std::optional<runtime::DraftMeasurement> drafts;
+
+  bool is_on_cpu() const { return device == "cpu"; }
 };
 
 // Markdown: the machine, the model, a row per case, and a row like those in coreml-llm-cli's

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "pippin/coreml/device.h"
-#include "pippin/engine/device.h"
+#include "pippin/engine/compute_options.h"
 
 namespace CLI {
 class App;
@@ -19,9 +19,10 @@ struct BackendChoice {
 };
 // `choice` must outlive `command`.
 void add_backend_options(CLI::App& command, BackendChoice& choice);
-// Returns null for the CPU. Writes what Core ML loads to stderr. Throws Unsupported if Core ML is
-// not available.
-std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice);
+// Sets the device, and when the CPU takes its place. Writes the choice of "auto", and later what
+// Core ML loads, to stderr. Throws Unsupported if Core ML or the GPU is not available, NotFound if
+// there are fewer GPUs.
+void open_backend(const BackendChoice& choice, engine::ComputeOptions& compute);
 
 // The options for --backend coreml.
 coreml::DeviceOptions core_ml_options(const BackendChoice& choice);

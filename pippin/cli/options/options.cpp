@@ -122,7 +122,7 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options, const ch
   add_backend_options(command, *backend);
   command.parse_complete_callback([&options, no_cache, backend] {
     if (!*no_cache) options.compute.cache = default_load_cache();
-    options.compute.device = open_backend(*backend);
+    open_backend(*backend, options.compute);
   });
 }
 

@@ -1,6 +1,6 @@
-// The types of CUDA's driver interface that Pippin uses, with the layouts of cuda.h of CUDA 12 and
-// 13, so that neither the build nor users need it. driver_types_test.cpp compares them where cuda.h
-// is installed.
+// The types of CUDA's driver interface that Pippin uses, with the layouts of CUDA's own header in
+// versions 12 and 13, so that neither the build nor users need it. driver_types_test.cpp compares
+// them where that header is installed.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,13 @@
 namespace pippin::cuda {
 
 using Result = int;  // 0: success
+constexpr Result kOutOfMemory = 2;
+// Whether no call succeeds in this process after it: the context is broken.
+constexpr bool is_sticky(Result result) {
+  return result == 214 || result == 220 || result == 226 ||  // memory, NVLink
+         result == 700 || result == 702 ||                   // illegal address, time-out
+         (result >= 710 && result <= 719) || result == 999;  // faults of kernels, unknown
+}
 using DeviceNumber = int;
 using Address = uint64_t;  // of the device's memory
 using Context = struct ContextHandle*;
@@ -28,6 +35,11 @@ enum class DeviceAttribute : int {
   Minor = 76,
   SharedBytesOptIn = 97,  // of a block, after FunctionAttribute::MaxSharedBytes
 };
+// Arguments of functions.
+constexpr unsigned kNonBlockingStream = 1;  // does not wait for the default stream
+constexpr unsigned kEventWithoutTime = 2;
+constexpr int kCaptureThisThread = 1;  // calls of other threads do not end the capture
+
 enum class FunctionAttribute : int {
   SharedBytes = 1,
   LocalBytes = 3,  // spilled registers

@@ -1,5 +1,6 @@
 #include "pippin/cuda/emulate/emulate.h"
 
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -28,11 +29,18 @@ struct Warp {
   // again before all have come to the next exchange, after which nobody reads it any more.
   alignas(16) unsigned char slots[2][32][32];
 };
+struct Copy {
+  void* to;
+  const void* from;
+  size_t group;
+};
 struct Thread {
   context::fiber fiber;
   Place place;
   Warp* warp = nullptr;
   uint64_t exchanges = 0;
+  std::vector<Copy> copies;  // of copy_later()
+  size_t copy_groups = 0, copied = 0;
   bool is_done = false;
   bool waits = false;
 };
@@ -182,3 +190,23 @@ void run(const Grid& grid, const std::function<void()>& body) {
 }
 
 }  // namespace pippin::cuda::emulate
+
+namespace pippin::cuda {
+
+void copy_later(void* shared, const void* global) {
+  emulate::Thread& thread = *emulate::machine().running;
+  thread.copies.push_back({shared, global, thread.copy_groups});
+}
+void end_copy_group() {
+  ++emulate::machine().running->copy_groups;
+}
+void wait_for_copies(size_t left) {
+  emulate::Thread& thread = *emulate::machine().running;
+  for (; thread.copied < thread.copies.size(); ++thread.copied) {
+    const emulate::Copy& copy = thread.copies[thread.copied];
+    if (copy.group + left >= thread.copy_groups) return;
+    std::memcpy(copy.to, copy.from, 16);
+  }
+}
+
+}  // namespace pippin::cuda

@@ -1,5 +1,5 @@
-// The machine of kernels/machine.h as C++: a fiber for each thread of a block, which hands over to
-// the next one at barriers and exchanges; blocks run one after another.
+// The machine of cuda/kernels/machine.h as C++: a fiber for each thread of a block, which hands
+// over to the next one at barriers and exchanges; blocks run one after another.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,11 @@
 #include <cstring>
 
 #define DEVICE inline
+#define UNROLL
+#define UNROLL_BY(count)
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
+#define UNROLL
+#define UNROLL_BY(count)
 #define __restrict__ __restrict
 
 namespace pippin::cuda {
@@ -57,6 +61,7 @@ Shown show(const void* bytes, size_t size);
 
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float x);
+uint16_t float_to_bfloat(float x);
 inline float bits_to_float(uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof(x));
@@ -101,8 +106,22 @@ void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
+void copy_later(void* shared, const void* global);
+void end_copy_group();
+// Copies all groups of this thread but the `left` last ones.
+void wait_for_copies(size_t left);
+template <int left>
+void wait_for_copies() {
+  wait_for_copies(left);
+}
+void load_matrices(uint32_t (&d)[4], const void* shared_row);
+void load_transposed(uint32_t (&d)[4], const void* shared_row);
+
 inline float fast_exp(float x) {
   return std::exp(x);
+}
+inline float fast_divide(float x, float y) {
+  return x / y;
 }
 inline float rsqrtf(float x) {
   return 1 / std::sqrt(x);

@@ -39,5 +39,21 @@ DEVICE float block_max(float v, float* shared) {
   }
   return most;
 }
+// As block_max(), but ignores NaN.
+DEVICE float warp_largest(float v) {
+  for (int mask = 16; mask > 0; mask >>= 1) v = fmaxf(v, across_lanes(v, mask));
+  return v;
+}
+DEVICE float block_largest(float v, float* shared) {
+  v = warp_largest(v);
+  if (lane_index() == 0) shared[warp_index()] = v;
+  barrier();
+  float most = shared[0];
+  for (int i = 1; i < block_threads() / 32; ++i) most = fmaxf(most, shared[i]);
+  return most;
+}
+DEVICE bool block_any(bool v, float* shared) {
+  return block_largest(v ? 1.0f : 0.0f, shared) > 0;
+}
 
 }  // namespace pippin::cuda

@@ -10,11 +10,18 @@
 #include <cstdint>
 
 #if defined(__CUDACC__)
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#else
+#include "pippin/cuda/emulate/machine.h"
+#endif
+
+#if defined(__CUDACC__)
 
 #define DEVICE __device__ __forceinline__
+#define UNROLL _Pragma("unroll")
+#define UNROLL_BY(count) _Pragma(PIPPIN_CUDA_TEXT(unroll count))
+#define PIPPIN_CUDA_TEXT(text) #text
 // The block's dynamic shared memory, aligned to 128 bytes.
 #define SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 
@@ -25,6 +32,9 @@ DEVICE float half_to_float(uint16_t bits) {
 }
 DEVICE uint16_t float_to_half(float x) {
   return __half_as_ushort(__float2half_rn(x));
+}
+DEVICE uint16_t float_to_bfloat(float x) {
+  return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 DEVICE float bits_to_float(uint32_t bits) {
   return __uint_as_float(bits);
@@ -125,8 +135,51 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 #endif
 }
 
+// Copies 16 bytes to shared memory, later: copies are counted in groups, and have arrived for this
+// thread after a wait for all groups but the `left` last ones. Addresses are multiples of 16.
+DEVICE void copy_later(void* shared, const void* global) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#else
+  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+#endif
+}
+DEVICE void end_copy_group() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int left>
+DEVICE void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+#endif
+}
+// Four matrices of 8 rows of 16 bytes in shared memory: lane i gives the address of row i % 8 of
+// matrix i / 8, and gets word i % 4 of row i / 4 of each.
+DEVICE void load_matrices(uint32_t (&d)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
+               : "memory");
+}
+// The same matrices of 8 x 8 elements of 16 bits, transposed.
+DEVICE void load_transposed(uint32_t (&d)[4], const void* shared_row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+               : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared_row)))
+               : "memory");
+}
+
 DEVICE float fast_exp(float x) {
   return __expf(x);
+}
+// Within two units of the last place, for |y| below 2^126.
+DEVICE float fast_divide(float x, float y) {
+  return __fdividef(x, y);
 }
 // The old value of *p, which becomes the new one.
 DEVICE uint32_t exchange_max(uint32_t* p, uint32_t x) {
@@ -141,8 +194,6 @@ DEVICE void fence() {
 
 }  // namespace pippin::cuda
 
-#else
-#include "pippin/cuda/emulate/machine.h"
 #endif
 
 namespace pippin::cuda {
@@ -155,6 +206,10 @@ DEVICE float bfloat_to_float(uint16_t bits) {
 template <typename T>
 DEVICE T warp_sum(T v) {
   for (int mask = 16; mask > 0; mask >>= 1) v += across_lanes(v, mask);
+  return v;
+}
+DEVICE uint32_t warp_or(uint32_t v) {
+  for (int mask = 16; mask > 0; mask >>= 1) v |= across_lanes(v, mask);
   return v;
 }
 // NaN if any is.

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "pippin/cuda/launchers/dot_launches.h"
 #include "pippin/cuda/launchers/launchers.h"
 
 namespace pippin::cuda {
@@ -11,8 +12,12 @@ LauncherPointer make_launcher(const LauncherSource& source) {
                     source.node.kind);
 }
 
-engine::Target cuda_target(const engine::ComputeOptions& /*options*/) {
+engine::Target cuda_target(const engine::ComputeOptions& options) {
   engine::Target target;
+  target.takes_quantized = [](const engine::QuantizedWeight&) { return true; };
+  target.shares_input = [options](const engine::DotNode& a, const engine::DotNode& b) {
+    return share_dot_input(a, b, options);
+  };
   target.fits_windows = [](const engine::Windows&, const engine::View&) { return false; };
   return target;
 }

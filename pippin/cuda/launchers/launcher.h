@@ -52,6 +52,8 @@ class Launcher {
   virtual void add(const LaunchContext& context, std::vector<Launch>& launches) const = 0;
   // From the upper bounds of the views.
   virtual int64_t scratch_bytes() const { return 0; }
+  // The same for `rows` rows of several sequences; see row_axis().
+  virtual int64_t scratch_bytes_of([[maybe_unused]] int64_t rows) const { return scratch_bytes(); }
   // As engine::Step's.
   virtual int row_axis() const { return -1; }
   virtual int64_t weight_bytes() const { return 0; }

@@ -35,6 +35,7 @@ StepPointer make_step_of(const DotNode& node, const StepSource& source);
 StepPointer make_step_of(const ExpertsNode& node, const StepSource& source);
 StepPointer make_step_of(const FillNode& node, const StepSource& source);
 StepPointer make_step_of(const FoldNode& node, const StepSource& source);
+StepPointer make_step_of(const FusedNode& node, const StepSource& source);
 StepPointer make_step_of(const GatherNode& node, const StepSource& source);
 StepPointer make_step_of(const GateNode& node, const StepSource& source);
 StepPointer make_step_of(const L2NormNode& node, const StepSource& source);

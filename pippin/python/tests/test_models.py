@@ -136,8 +136,10 @@ class Predictions(unittest.TestCase):
 
     def test_backends_by_name(self):
         self.assertEqual(pickle.loads(pickle.dumps(pippin.Model(package(), backend="cpu"))).functions, ["main"])
-        with self.assertRaisesRegex(ValueError, 'backend: "gpu" is not cpu or coreml'):
-            pippin.Model(package(), backend="gpu")
+        for wrong in "gpu", "cuda:", "cuda:x", "cuda:-1":
+            with self.assertRaisesRegex(ValueError, f'backend: "{wrong}" is not cpu, cuda, cuda:N, auto or coreml'):
+                pippin.Model(package(), backend=wrong)
+        self.assertEqual(pippin.Model(package(), backend="auto").functions, ["main"])
         with self.assertRaisesRegex(ValueError, 'compute_units: "all" goes with the backend coreml, this is cpu'):
             pippin.LanguageModel(package(), compute_units="all")
         with self.assertRaisesRegex(ValueError, "no compute units 'gpu'; there are all, cpuAndNeuralEngine"):

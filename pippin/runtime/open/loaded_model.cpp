@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread.h"
+#include "pippin/engine/device.h"
+#include "pippin/engine/fallback.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/encoder_decoder_model.h"
@@ -52,6 +55,18 @@ ModelText read_text(const fs::path& text, const LoadOptions& options) {
           std::move(config)};
 }
 
+// Returns open(options), or open() for the CPU where the options allow that instead of the device.
+template <typename Open>
+RunnableModel on_device_or_cpu(const LoadOptions& options, Open&& open) {
+  return engine::on_device_or_cpu(options.compute, [&](const engine::ComputeOptions& compute) {
+    LoadOptions chosen = options;
+    chosen.compute = compute;
+    RunnableModel model = open(chosen);
+    model.device = engine::device_of(compute).name();
+    return model;
+  });
+}
+
 // Whether the package is a single one with position inputs and a mask of fixed length.
 bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
   const auto functions = functions_of(model, adapter);
@@ -81,7 +96,22 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
   }
   if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
-  return joined(pool, nullptr, make_single_anemll_model(package, *pool, options));
+  return on_device_or_cpu(options, [&](const LoadOptions& chosen) {
+    return joined(pool, nullptr, make_single_anemll_model(package, *pool, chosen));
+  });
+}
+
+// Packages of several parts.
+RunnableModel make_parts(FoundPackages packages, const LoadOptions& options) {
+  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
+  if (packages.family == FoundPackages::Family::Anemll) {
+    return joined(pool, nullptr,
+                  make_anemll_model(std::move(packages.folder.value()), packages.anemll,
+                                    packages.meta, *pool, options));
+  }
+  return joined(
+      pool, nullptr,
+      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool, options));
 }
 
 }  // namespace
@@ -109,10 +139,12 @@ ImageInput& LoadedModel::image_input(const std::string& name) const {
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));
-  if (is_encoder_decoder(*program)) {
-    return joined(pool, program, std::make_shared<EncoderDecoderModel>(*program, *pool, options));
-  }
-  return joined(pool, program, make_stateful_model(*program, *pool, options));
+  return on_device_or_cpu(options, [&](const LoadOptions& chosen) {
+    if (is_encoder_decoder(*program)) {
+      return joined(pool, program, std::make_shared<EncoderDecoderModel>(*program, *pool, chosen));
+    }
+    return joined(pool, program, make_stateful_model(*program, *pool, chosen));
+  });
 }
 
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) {
@@ -131,16 +163,16 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
          packages.root.string(),
          packages.family == Family::WhisperKit ? "WhisperKit" : "FluidAudio");
   }
-  const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
-  if (packages.family == Family::Anemll) {
-    return joined(pool, nullptr,
-                  make_anemll_model(std::move(packages.folder.value()), packages.anemll,
-                                    packages.meta, *pool, options));
+  if (packages.family == Family::Windowed && !options.adapter.empty()) {
+    fail_no_adapter(options.adapter, {});
   }
-  if (!options.adapter.empty()) fail_no_adapter(options.adapter, {});
-  return joined(
-      pool, nullptr,
-      make_windowed_model(std::move(packages.folder.value()), packages.windowed, *pool, options));
+  // A model takes the folder, which is unpacked again for the next one.
+  std::optional<FoundPackages> found = std::move(packages);
+  const fs::path root = found->root;
+  return on_device_or_cpu(options, [&](const LoadOptions& chosen) {
+    if (!found) found = find_packages(root);
+    return make_parts(*std::exchange(found, std::nullopt), chosen);
+  });
 }
 
 LoadedModel load_model(const std::function<mil::Model()>& build, const fs::path& text,

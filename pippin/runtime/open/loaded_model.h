@@ -26,6 +26,7 @@ struct RunnableModel {
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<const mil::Model> program;  // null if the family does not use one
   std::shared_ptr<Model> model;
+  std::string device = "cpu";  // that runs it, which may not be that of the options
 };
 
 struct ModelText {

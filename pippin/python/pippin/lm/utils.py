@@ -32,7 +32,8 @@ def load(
     tokenizer_config may have eos_token (one or more tokens that end texts, in addition to the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters; for a checkpoint's folder it is an
     adapter's folder, as adapter_path is. `mmproj` is a GGUF's vision tower (by default the only one next to it, or
-    its repository's), or "none". `context` is at most the model's. `backend`: "cpu", or "coreml" on a Mac,
+    its repository's), or "none". `context` is at most the model's. `backend`: "cpu", "cuda" or "cuda:1"
+    (one of NVIDIA's GPUs), "auto" (a GPU that can be used, else the CPU), or "coreml" on a Mac,
     where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's
     name, the bytes done and the total. Models' own code is never run, so trust_remote_code has no effect, and weights
     are always mapped. Raises NotFoundError, InvalidFileError, NetworkError, and UnsupportedError for models and options
