@@ -97,13 +97,16 @@ bool CudaExecution::put_causal_mask(size_t index, int64_t past, size_t lane) {
   return seat(lane).put_causal_mask(index, past);
 }
 
-void CudaExecution::run(size_t lane, std::optional<engine::WantedRows> /*rows*/) {
+void CudaExecution::run(size_t lane, std::optional<engine::WantedRows> rows) {
+  seat(lane).rows = rows;
   run_lanes({&lane, 1}, /*may_stop=*/false);
 }
 void CudaExecution::run_cancellable(size_t lane) {
+  seat(lane).rows.reset();
   run_lanes({&lane, 1}, /*may_stop=*/true);
 }
 void CudaExecution::run_together(std::span<const size_t> lanes) {
+  for (const size_t lane : lanes) seat(lane).rows.reset();
   if (plan_.resources().run.joins) return run_lanes(lanes, /*may_stop=*/false);
   for (const size_t& lane : lanes) run_lanes({&lane, 1}, /*may_stop=*/false);
 }
