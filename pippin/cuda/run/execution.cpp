@@ -228,7 +228,10 @@ void CudaExecution::queue_largest(size_t index, size_t begin, size_t count,
         memory_.data() + count_ * (lane_stride_ + scratch_stride_) + lane * kLargestBytes;
     auto* const result = reinterpret_cast<int32_t*>(failed(lane) + num_nodes());
     add_largest(output.floats() + begin, static_cast<int64_t>(count), memory, result, made_);
-    for (const Launch& launch : made_) queue_launch(*timeline_, plan_.resources().kernels, launch);
+    for (const Launch& launch : made_) {
+      const Start start = &launch == made_.data() ? Start::InOrder : Start::Early;
+      queue_launch(*timeline_, plan_.resources().kernels, launch, start);
+    }
     asked.push_back(lane);
   }
   synchronize();

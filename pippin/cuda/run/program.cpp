@@ -263,11 +263,12 @@ void Program::queue(Timeline& timeline, const std::vector<InputCopy>& copies, Ma
 void Program::queue_step(Timeline& timeline, const Step& step) {
   const Launch& launch = launch_of(step, 0);
   const auto lanes = static_cast<unsigned>(step.num_seats);
+  const Start start = &step == steps_.data() ? Start::InOrder : Start::Early;
   if (step.place == kNoPlace) {
-    return queue_kernel(timeline, step.function, launch, lanes, launch.arguments.data());
+    return queue_kernel(timeline, step.function, launch, lanes, launch.arguments.data(), start);
   }
   const Address arguments = device_table_.address() + step.place;
-  queue_kernel(timeline, step.function, launch, lanes, &arguments);
+  queue_kernel(timeline, step.function, launch, lanes, &arguments, start);
 }
 
 }  // namespace pippin::cuda
