@@ -2,7 +2,9 @@
 
 #include "pippin/cuda/kernels/copy.cuh"
 #include "pippin/cuda/kernels/dot_fma.cuh"
+#include "pippin/cuda/kernels/dot_fma_many.cuh"
 #include "pippin/cuda/kernels/dot_gather.cuh"
+#include "pippin/cuda/kernels/dot_many.cuh"
 #include "pippin/cuda/kernels/dot_round.cuh"
 #include "pippin/cuda/kernels/dot_row.cuh"
 #include "pippin/cuda/kernels/dot_tiles.cuh"

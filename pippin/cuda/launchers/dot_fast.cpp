@@ -10,7 +10,7 @@ int64_t units_of(int64_t k) {
 }
 
 // By form, type of scales, shifts.
-using Kernels = Kernel[2][2][2];
+using FormKernels = Kernel[2][2][2];
 #define PIPPIN_BY_FORM(prefix)                                       \
   {                                                                  \
     {{Kernel::prefix##_int4, Kernel::prefix##_int4_shifts},          \
@@ -21,12 +21,13 @@ using Kernels = Kernel[2][2][2];
       }                                                              \
     }                                                                \
   }
-constexpr Kernels kRow = PIPPIN_BY_FORM(dot_row);
-constexpr Kernels kLongRow = PIPPIN_BY_FORM(dot_long_row);
-constexpr Kernels kTile = PIPPIN_BY_FORM(dot_tile);
+constexpr FormKernels kRow = PIPPIN_BY_FORM(dot_row);
+constexpr FormKernels kLongRow = PIPPIN_BY_FORM(dot_long_row);
+constexpr FormKernels kTile = PIPPIN_BY_FORM(dot_tile);
+constexpr FormKernels kMany = PIPPIN_BY_FORM(dot_many);
 #undef PIPPIN_BY_FORM
 
-Kernel kernel_for(const Kernels& kernels, const MatrixFacts& facts) {
+Kernel kernel_for(const FormKernels& kernels, const MatrixFacts& facts) {
   return kernels[facts.form == MatrixForm::Int8 ? 1 : 0][facts.numbers.is_float ? 1 : 0]
                 [facts.numbers.has_shifts ? 1 : 0];
 }
@@ -64,16 +65,21 @@ void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
   }
 }
 
-// Eight rows at a time, on tensor cores.
+// Eight rows or 128 at a time, on tensor cores.
 void add_tiles(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
                std::vector<Launch>& launches) {
-  // As in dot_tiles.cuh.
-  constexpr int64_t kWarps = 4, kColumns = 16, kRows = 8, kBytes = kWarps * (8192 + 1024);
+  // As in dot_tiles.cuh and dot_many.cuh.
+  constexpr int64_t kTileBytes = 4 * (8192 + 1024), kManyBytes = 3 * (8192 + 3072 + 2048);
+  constexpr int64_t kMostTiles = 4;  // of x
+  const bool is_many = run.m > 8 * kMostTiles;
+  const int64_t columns = is_many ? 64 : 16, rows = is_many ? 128 : 8;
+  const int64_t more = facts.form == MatrixForm::Int8 ? 3 * 2048 : 0;
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
-    DotArgs args = dot_args(run, facts, first, kColumns, kRows);
+    DotArgs args = dot_args(run, facts, first, columns, rows);
     args.rounded = reinterpret_cast<const unsigned char*>(scratch);
-    launches.push_back(
-        Launch::of(kernel_for(kTile, facts), args, num_blocks(args, run), kWarps * 32, kBytes));
+    launches.push_back(Launch::of(kernel_for(is_many ? kMany : kTile, facts), args,
+                                  num_blocks(args, run), is_many ? 256 : 128,
+                                  is_many ? kManyBytes + more : kTileBytes));
   }
 }
 
