@@ -21,8 +21,9 @@ using FormKernels = Kernel[2][2][2];
       }                                                              \
     }                                                                \
   }
+constexpr FormKernels kShortRow = PIPPIN_BY_FORM(dot_short_row);
 constexpr FormKernels kRow = PIPPIN_BY_FORM(dot_row);
-constexpr FormKernels kLongRow = PIPPIN_BY_FORM(dot_long_row);
+constexpr FormKernels kRoundedRow = PIPPIN_BY_FORM(dot_rounded_row);
 constexpr FormKernels kTile = PIPPIN_BY_FORM(dot_tile);
 constexpr FormKernels kMany = PIPPIN_BY_FORM(dot_many);
 #undef PIPPIN_BY_FORM
@@ -45,23 +46,28 @@ void add_round(const DotRun& run, std::byte* scratch, bool in_fragments,
   args.m = static_cast<int32_t>(rows);
   args.k = static_cast<int32_t>(run.k);
   args.in_fragments = in_fragments;
+  args.has_aligned_x = is_aligned_x(run);
   const int64_t warps = std::clamp<int64_t>(units_of(run.k) / 4, 1, 4);
   const int64_t blocks = ceil_div(units_of(run.k), warps * 4) * rows * batches;
   launches.push_back(
       Launch::of(Kernel::round_rows, args, blocks, static_cast<unsigned>(warps * 32)));
 }
 
-// Row by row.
+// Row by row: rounded by each block, if they are not long.
 void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
               std::vector<Launch>& launches) {
-  constexpr int64_t kWarps = 4;
-  const bool is_long = units_of(run.k) > 64;
-  const int64_t columns = is_long || facts.form == MatrixForm::Int8 ? 1 : 2;  // of a warp
+  constexpr int64_t kWarps = 8, kShortUnits = 64, kMostUnits = 256;
+  const int64_t units = units_of(run.k);
+  const bool is_short = units <= kShortUnits, is_long = units > kMostUnits;
+  if (is_long) add_round(run, scratch, false, launches);
+  const int64_t columns = is_short && facts.form == MatrixForm::Int4 ? 2 : 1;  // of a warp
+  const int64_t shared = align_up<int64_t>(kWarps * columns * 33 * 4, 16);
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     DotArgs args = dot_args(run, facts, first, kWarps * columns, 1);
-    args.rounded = reinterpret_cast<const unsigned char*>(scratch);
-    launches.push_back(Launch::of(kernel_for(is_long ? kLongRow : kRow, facts), args,
-                                  num_blocks(args, run), kWarps * 32, kWarps * columns * 33 * 4));
+    if (is_long) args.rounded = reinterpret_cast<const unsigned char*>(scratch);
+    const FormKernels& kernels = is_short ? kShortRow : is_long ? kRoundedRow : kRow;
+    launches.push_back(Launch::of(kernel_for(kernels, facts), args, num_blocks(args, run),
+                                  kWarps * 32, is_long ? shared : shared + (units + 1) / 2 * 80));
   }
 }
 
@@ -99,8 +105,8 @@ void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& lim
                   std::byte* scratch, std::vector<Launch>& launches) {
   if (run.m == 0 || run.k == 0) return add_exact_dot(run, facts, launches);
   const bool in_tiles = run.m > 1 && limits.has_tensor_cores();
-  add_round(run, scratch, in_tiles, launches);
   if (in_tiles) {
+    add_round(run, scratch, true, launches);
     add_tiles(run, facts, scratch, launches);
   } else {
     add_rows(run, facts, scratch, launches);

@@ -23,6 +23,10 @@ bool is_aligned(const void* data, int64_t stride_bytes, int64_t batch_bytes = 0)
 
 }  // namespace
 
+bool is_aligned_x(const DotRun& run) {
+  return run.k % 8 == 0 && is_aligned(run.x, run.x_stride * 4, run.x_batch * 4);
+}
+
 DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int64_t columns,
                  int64_t rows) {
   DotArgs args{};
@@ -50,7 +54,7 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   args.k = static_cast<int32_t>(run.k);
   args.row_blocks = static_cast<int32_t>(ceil_div(run.m, rows));
   args.numbers = facts.numbers;
-  args.has_aligned_x = run.k % 8 == 0 && is_aligned(run.x, run.x_stride * 4, run.x_batch * 4);
+  args.has_aligned_x = is_aligned_x(run);
   return args;
 }
 
