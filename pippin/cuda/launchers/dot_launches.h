@@ -32,6 +32,9 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
                  int64_t rows);
 int64_t num_blocks(const DotArgs& args, const DotRun& run);
 
+// Whether groups of 8 columns of x are aligned to 16 bytes.
+bool is_aligned_x(const DotRun& run);
+
 // In fp32.
 void add_exact_dot(const DotRun& run, const MatrixFacts& facts, std::vector<Launch>& launches);
 
