@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,16 @@ bool takes_rounded(const MatrixFacts& facts);
 int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches = 1);
 void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
                   std::byte* scratch, std::vector<Launch>& launches);
+
+// The matrices of a node's compressed weights: one for each product, or none if they are views. No
+// value if no kernel reads them, or not all the same kernel.
+std::optional<MatrixFacts> facts_of(const engine::DotNode& dot, const CpuFeatures& cpu);
+std::optional<std::vector<DeviceMatrix>> upload_matrices(const engine::DotNode& dot,
+                                                         const MatrixFacts& facts,
+                                                         const LauncherSource& source);
+// The node's operands of a run.
+DotRun dot_run(const engine::DotNode& dot, const std::vector<DeviceMatrix>& matrices,
+               std::span<const engine::Operand> operands);
 
 // Whether one launch computes both from the same x.
 bool share_dot_input(const engine::DotNode& a, const engine::DotNode& b,
