@@ -75,17 +75,36 @@ class Layer {
       const auto step = engine::make_step(node, options);
       step->run({operands(node, want), {}, pool, aligned, &error});
     }
-    plan = fuse_nodes(std::move(plan));
     HostWeights weights;
+    std::vector<bool> is_internal(arrays.size());
+    auto apart = arrays;
+    run_emulated(apart, options, weights, aligned, is_internal);
+    plan = fuse_nodes(std::move(plan));
+    const size_t launches = run_emulated(have, options, weights, aligned, is_internal);
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (is_internal[i]) continue;
+      compare(have[i], want[i], tolerance, i);
+      EXPECT_EQ(have[i].memory, apart[i].memory) << "array " << i << ", of single nodes";
+    }
+    return launches;
+  }
+
+  TestArrays make;
+  NodePlan plan;
+  std::vector<TestArray> arrays;
+
+ private:
+  // Returns the number of launches; marks the arrays that need not be written.
+  size_t run_emulated(std::vector<TestArray>& have, const engine::ComputeOptions& options,
+                      WeightStore& weights, std::byte* scratch, std::vector<bool>& is_internal) {
     std::vector<Launch> launches;
     std::vector<LauncherPointer> launchers;
-    std::vector<bool> is_internal(arrays.size());
     uint32_t failed = 0;
     for (const Node& node : plan.nodes) {
       launchers.push_back(make_launcher({node, options, Limits{}, weights}));
       EXPECT_NE(launchers.back(), nullptr) << node_name(node);
       const size_t before = launches.size();
-      launchers.back()->add({operands(node, have), {}, aligned, &failed}, launches);
+      launchers.back()->add({operands(node, have), {}, scratch, &failed}, launches);
       const auto* fused = node.as<engine::FusedNode>();
       for (size_t i = 0; fused != nullptr && i < node.num_written; ++i) {
         if (!fused->is_internal[i]) continue;
@@ -97,17 +116,8 @@ class Layer {
                        launch.threads, launch.shared_bytes);
       }
     }
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      if (!is_internal[i]) compare(have[i], want[i], tolerance, i);
-    }
     return launches.size();
   }
-
-  TestArrays make;
-  NodePlan plan;
-  std::vector<TestArray> arrays;
-
- private:
   static std::vector<Operand> operands(const Node& node, std::vector<TestArray>& memory) {
     std::vector<Operand> found;
     for (const View& view : node.views) {
