@@ -121,6 +121,9 @@ TEST(CudaRuns, AreTheSameInAllWays) {
     EXPECT_EQ(other.graphs > 0, graphs);
     EXPECT_GT(other.of_lanes, 0);
   }
+  const Conversation apart = converse({.graphs = false, .joins = false, .fuses = false});
+  EXPECT_EQ(apart.rows, direct.rows);
+  EXPECT_EQ(apart.states, direct.states);
 }
 
 TEST_F(CudaDevices, RunGraphsAgain) {

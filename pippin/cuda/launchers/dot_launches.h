@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
                  int64_t rows);
 int64_t num_blocks(const DotArgs& args, const DotRun& run);
 
+// Whether groups of 8 columns of x are aligned to 16 bytes.
+bool is_aligned_x(const DotRun& run);
+
 // In fp32.
 void add_exact_dot(const DotRun& run, const MatrixFacts& facts, std::vector<Launch>& launches);
 
@@ -41,6 +45,16 @@ bool takes_rounded(const MatrixFacts& facts);
 int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches = 1);
 void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
                   std::byte* scratch, std::vector<Launch>& launches);
+
+// The matrices of a node's compressed weights: one for each product, or none if they are views. No
+// value if no kernel reads them, or not all the same kernel.
+std::optional<MatrixFacts> facts_of(const engine::DotNode& dot, const CpuFeatures& cpu);
+std::optional<std::vector<DeviceMatrix>> upload_matrices(const engine::DotNode& dot,
+                                                         const MatrixFacts& facts,
+                                                         const LauncherSource& source);
+// The node's operands of a run.
+DotRun dot_run(const engine::DotNode& dot, const std::vector<DeviceMatrix>& matrices,
+               std::span<const engine::Operand> operands);
 
 // Whether one launch computes both from the same x.
 bool share_dot_input(const engine::DotNode& a, const engine::DotNode& b,

@@ -8,6 +8,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
 #include "pippin/base/text.h"
+#include "pippin/cuda/launchers/fuse.h"
 #include "pippin/cuda/run/execution.h"
 #include "pippin/cuda/run/state.h"
 
@@ -60,7 +61,8 @@ std::byte* state_on_device(const ResourcesPointer& resources, engine::State& sta
 
 CudaPlan::CudaPlan(ResourcesPointer resources, engine::NodePlan made,
                    const engine::ComputeOptions& options)
-    : resources_(std::move(resources)), nodes_(std::move(made)) {
+    : resources_(std::move(resources)),
+      nodes_(resources_->run.fuses ? fuse_nodes(std::move(made)) : std::move(made)) {
   resources_->gpu->enter();
   check_memory(options);
   launchers_ = make_launchers(options, resources_->weights);
