@@ -31,7 +31,7 @@ struct Launch {
   unsigned blocks = 1, depth = 1;  // the grid's x and z
   unsigned threads = 32;
   unsigned shared_bytes = 0;
-  std::array<std::byte, kMostBytes> arguments;  // the first argument_bytes(kernel)
+  alignas(16) std::array<std::byte, kMostBytes> arguments;  // the first argument_bytes(kernel)
 
   template <typename Arguments>
   static Launch of(Kernel kernel, const Arguments& arguments, int64_t blocks, unsigned threads,
