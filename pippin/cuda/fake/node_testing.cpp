@@ -12,11 +12,11 @@
 #include "pippin/base/numbers/float16.h"
 #include "pippin/cuda/emulate/emulate.h"
 #include "pippin/cuda/fake/emulated_kernels.h"
+#include "pippin/cuda/fake/gpu_node.h"
 #include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/cpu/make_step.h"
 
 namespace pippin::cuda {
-namespace {
 
 using engine::Operand;
 using engine::Storage;
@@ -44,17 +44,19 @@ engine::Node node_of(const engine::NodeKind& kind, const std::vector<TestArray>&
   return node;
 }
 
-std::vector<Operand> operands_of(std::vector<TestArray>& arrays) {
-  std::vector<Operand> operands;
-  for (TestArray& array : arrays) operands.push_back(array.operand());
-  return operands;
-}
-
 engine::ComputeOptions options_of(const NodeCheck& check) {
   engine::ComputeOptions options;
   options.cpu = limit_cpu(options.cpu, "scalar");
   options.precision = check.precision;
   return options;
+}
+
+namespace {
+
+std::vector<Operand> operands_of(std::vector<TestArray>& arrays) {
+  std::vector<Operand> operands;
+  for (TestArray& array : arrays) operands.push_back(array.operand());
+  return operands;
 }
 
 void run_on_cpu(const engine::Node& node, std::vector<TestArray>& arrays, const NodeCheck& check) {
@@ -289,6 +291,16 @@ void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays, 
     }
     if (testing::Test::HasFatalFailure()) return;
     if (first.empty()) first = std::move(have);
+  }
+  Resources* const gpu = test_gpu();
+  if (gpu == nullptr) return;
+  SCOPED_TRACE("on the GPU");
+  auto there = arrays;
+  run_on_gpu(*gpu, node, options, check, there);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (testing::Test::HasFatalFailure()) return;
+    compare(there[i], i < num_written ? want[i] : arrays[i], check.tolerance, i);
+    expect_gaps_kept(there[i], arrays[i], i);
   }
 }
 
