@@ -220,6 +220,15 @@ TEST_F(CudaTransfers, AreIdsAndARowOfLogits) {
   EXPECT_TRUE(one_->greedy_token().has_value());
 }
 
+// The plans for prompts and for steps use the same copy.
+TEST_F(CudaTransfers, OfWeightsHappenOnce) {
+  const Ids prompt = {3, 17, 5, 22, 0};
+  one_->prefill(prompt);
+  const uint64_t sent = fake_.bytes_to_device();
+  one_->decode(1);
+  EXPECT_LT(fake_.bytes_to_device() - sent, sent / 10);
+}
+
 TEST_F(CudaTransfers, OfStatesAreTheirRows) {
   const Ids prompt = {3, 17, 5, 22, 0};
   one_->prefill(prompt);

@@ -32,7 +32,7 @@ struct Warp {
 struct Copy {
   void* to;
   const void* from;
-  size_t group;
+  size_t bytes, group;
 };
 struct Thread {
   context::fiber fiber;
@@ -193,9 +193,9 @@ void run(const Grid& grid, const std::function<void()>& body) {
 
 namespace pippin::cuda {
 
-void copy_later(void* shared, const void* global) {
+void copy_later(void* shared, const void* global, size_t bytes) {
   emulate::Thread& thread = *emulate::machine().running;
-  thread.copies.push_back({shared, global, thread.copy_groups});
+  thread.copies.push_back({shared, global, bytes, thread.copy_groups});
 }
 void end_copy_group() {
   ++emulate::machine().running->copy_groups;
@@ -205,7 +205,7 @@ void wait_for_copies(size_t left) {
   for (; thread.copied < thread.copies.size(); ++thread.copied) {
     const emulate::Copy& copy = thread.copies[thread.copied];
     if (copy.group + left >= thread.copy_groups) return;
-    std::memcpy(copy.to, copy.from, 16);
+    std::memcpy(copy.to, copy.from, copy.bytes);
   }
 }
 

@@ -106,7 +106,11 @@ void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_halves(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
-void copy_later(void* shared, const void* global);
+void copy_later(void* shared, const void* global, size_t bytes);
+template <int bytes = 16>
+void copy_later(void* shared, const void* global) {
+  copy_later(shared, global, bytes);
+}
 void end_copy_group();
 // Copies all groups of this thread but the `left` last ones.
 void wait_for_copies(size_t left);

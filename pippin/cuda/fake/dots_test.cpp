@@ -74,7 +74,7 @@ TEST(CudaDots, Batched) {
   TestArrays make(4);
   for (const Storage storage : {Storage::F32, Storage::F16}) {
     for (const auto& [b, m, n, k] :
-         {std::tuple{1, 1, 5, 24}, {3, 2, 9, 33}, {2, 9, 17, 64}, {4, 5, 3, 1}}) {
+         {std::tuple{1, 1, 5, 24}, {3, 2, 9, 33}, {2, 9, 17, 64}, {4, 5, 3, 1}, {2, 18, 3, 20}}) {
       auto w = storage == Storage::F32 ? make.floats({b, n, k}, 5) : make.halves({b, n, k});
       expect_as_cpu(BatchedDotNode{"matmul"},
                     {make.result({b, m, n}, 1), make.floats({b, m, k}, 3), w});
@@ -121,6 +121,9 @@ TEST(CudaDots, RowsHaveTheSameBitsAlone) {
   const DotNode quantized =
       dot_node({{9, random_weight(weight_cases().front(), 9, 544, 1), false}});
   expect_same_bits_alone(quantized, {make.result({5, 9}), make.floats({5, 544})});
+  expect_same_bits_alone(dense,
+                         {make.result({20, 9}), make.floats({20, 520}), make.halves({9, 520})});
+  expect_same_bits_alone(quantized, {make.result({20, 9}), make.floats({20, 544})});
 }
 
 // The CPU rounds x in the same way if it has a kernel for the form and the size.
@@ -133,6 +136,7 @@ TEST(CudaDots, QuantizedFast) {
     for (const auto& [m, n, k] : {std::tuple{1, 33, 96},
                                   {3, 7, 96},
                                   {9, 20, 64},
+                                  {8, 33, 48},
                                   {2, 5, 1024},
                                   {1, 19, 2560},
                                   {5, 3, 2080}}) {
@@ -164,6 +168,33 @@ TEST(CudaDots, QuantizedFast) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+TEST(CudaDots, QuantizedPrompts) {
+  TestArrays make(9);
+  NodeCheck check;
+  check.precision = Precision::Fast;
+  const auto run = [&](std::string_view name, int64_t m, int64_t n, int64_t k) {
+    SCOPED_TRACE(name);
+    const WeightCase* one = nullptr;
+    for (const WeightCase& other : weight_cases()) one = other.name == name ? &other : one;
+    ASSERT_NE(one, nullptr);
+    const auto weight = random_weight(*one, n, k, 1);
+    const DotNode node = dot_node({{n, weight, true}});
+    const std::vector<TestArray> arrays{make.result({m, n}, 1), make.floats({m, k}, 3),
+                                        make.floats({n})};
+    expect_as_cpu(node, arrays, 1, check);
+    expect_same_bits_alone(node, arrays, check);
+  };
+  run("int4, blocks of 32", 33, 70, 96);
+  run("int4, blocks of 32", 33, 5, 1056);
+  run("int4, fp32 scales", 130, 3, 64);
+  run("uint4, offsets", 40, 5, 96);
+  run("uint4, fp32 offsets", 40, 5, 32);
+  run("int8, a scale for each row", 40, 65, 64);
+  run("int8, offsets", 40, 5, 96);
+  run("q8_0", 35, 5, 96);
+  run("uint8, offsets", 40, 5, 96);
 }
 
 TEST(CudaDots, SeveralQuantizedProducts) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -18,6 +20,15 @@ namespace pippin::cuda {
 
 using engine::Operand;
 using engine::Storage;
+
+// As the device's memory: aligned to 256, and without bytes behind it, for sanitizers.
+struct FreeAligned {
+  void operator()(std::byte* bytes) const { operator delete (bytes, std::align_val_t{256}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, FreeAligned>;
+AlignedBytes aligned_bytes(size_t size) {
+  return AlignedBytes(static_cast<std::byte*>(operator new (size, std::align_val_t{256})));
+}
 
 engine::Node node_of(const engine::NodeKind& kind, const std::vector<TestArray>& arrays,
                      size_t num_written) {
@@ -61,13 +72,12 @@ void run_on_cpu(const engine::Node& node, std::vector<TestArray>& arrays, const 
 
 void run_emulated(const Launcher& launcher, std::vector<TestArray>& arrays,
                   const NodeCheck& check) {
-  std::vector<std::byte> scratch(static_cast<size_t>(launcher.scratch_bytes()) + 256,
-                                 std::byte{0xFF});
-  std::byte* const aligned =
-      scratch.data() + (256 - reinterpret_cast<uintptr_t>(scratch.data()) % 256) % 256;
+  const auto scratch_bytes = static_cast<size_t>(launcher.scratch_bytes());
+  const AlignedBytes scratch = aligned_bytes(scratch_bytes);
+  std::memset(scratch.get(), 0xFF, scratch_bytes);
   uint32_t failed = 0;
   std::vector<Launch> launches;
-  launcher.add({operands_of(arrays), check.scalars, aligned, &failed}, launches);
+  launcher.add({operands_of(arrays), check.scalars, scratch.get(), &failed}, launches);
   for (const Launch& launch : launches) {
     ASSERT_LE(launch.threads, most_threads(launch.kernel)) << kernel_name(launch.kernel);
     ASSERT_LE(launch.shared_bytes, check.limits.shared_bytes) << kernel_name(launch.kernel);
@@ -235,13 +245,12 @@ UploadedBytes HostWeights::upload(const void* /*host*/, std::string_view /*form*
                                   uint64_t grain,
                                   const std::function<void(std::byte*, uint64_t, uint64_t)>& fill) {
   struct Held {
-    std::vector<std::byte> bytes;
+    AlignedBytes bytes;
     Uploaded uploaded;
   };
   const auto held = std::make_shared<Held>();
-  held->bytes.resize(size + 256);
-  std::byte* const data =
-      held->bytes.data() + (256 - reinterpret_cast<uintptr_t>(held->bytes.data()) % 256) % 256;
+  held->bytes = aligned_bytes(size);
+  std::byte* const data = held->bytes.get();
   held->uploaded = {data, size};
   // Two parts, if there is more than one grain.
   const uint64_t middle = std::min(size, (size / 2 + grain - 1) / grain * grain);

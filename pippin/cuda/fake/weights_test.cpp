@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/cuda/fake/device_testing.h"
+#include "pippin/cuda/fake/fake_driver.h"
 
 namespace pippin::cuda {
 namespace {
@@ -65,18 +65,6 @@ TEST_F(CudaWeights, AreSharedWhileSomeoneHoldsThem) {
   measured.upload(host.data(), host.size());
   measured.upload(host.data(), host.size());
   EXPECT_EQ(measured.bytes(), 300U);
-}
-
-// Two plans of a model have its weights once.
-TEST(CudaWeightsOfPlans, AreThereOnce) {
-  FakeDriver fake;
-  const mil::Model model = engine::make_model(kTinyDecoder);
-  const auto device = open_device(0, fake.driver());
-  const auto one = engine::Plan::make(model, "main", tiny_options(on(device)));
-  const uint64_t before = fake.memory_bytes();
-  const auto other = engine::Plan::make(model, "main", tiny_options(on(device), 1));
-  EXPECT_GT(before, 0U);
-  EXPECT_EQ(fake.memory_bytes(), before);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct DotArgs {
   DotProduct products[kMostProducts];
   const float* x;
   const float* residual;         // or null
-  const unsigned char* rounded;  // x, by round_rows
+  const unsigned char* rounded;  // x, by round_rows; null: blocks round it
   const ExpertPair* pairs;       // or null
   const int32_t* num_pairs;
   bool pairs_share_x;  // else x has a row for each pair
@@ -63,6 +63,7 @@ struct DotArgs {
   int32_t row_blocks;  // of x
   MatrixNumbers numbers;
   bool has_aligned_x, has_aligned_rows;  // to 16 bytes, in whole groups
+  bool is_computed;                      // W
 };
 
 // Rows of x in 8 bits (dot_round.cuh).
@@ -71,7 +72,7 @@ struct RoundArgs {
   unsigned char* to;
   int64_t x_stride, x_batch;
   int32_t m, k, batches;
-  bool in_fragments;
+  bool in_fragments, has_aligned_x;
 };
 
 // y[i] = the row of W that indices[i] names; from the end if it is negative, the nearest if it is

@@ -73,6 +73,12 @@ DEVICE void store_dot(const DotArgs& a, const DotPlace& place, int i, int j, flo
   y[i * of_product(a, place.index, &DotProduct::y_stride) + j] = sum;
 }
 
+// Row i of the block's, or the last one.
+DEVICE const float* row_of_x(const DotArgs& a, const DotPlace& place, int i) {
+  if (a.pairs != nullptr) return a.x + place.x_row * a.x_stride;
+  return a.x + place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride;
+}
+
 // The sum of 32 numbers in their order.
 DEVICE float sum_in_order(const float* sums) {
   float sum = sums[0];
@@ -95,14 +101,13 @@ DEVICE void dot_fma(const DotArgs& a) {
   const auto row_of = [&](int r) {
     const int64_t j = min(first + r, p.n - 1);
     return WeightRow<F>(p.rows + place.matrix * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
-                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows);
+                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows,
+                        a.is_computed);
   };
   const float* x[M];
   UNROLL
   for (int i = 0; i < M; ++i) {
-    x[i] = a.x + (a.pairs != nullptr
-                      ? place.x_row * a.x_stride
-                      : place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride);
+    x[i] = row_of_x(a, place, i);
   }
   float acc[R][M];
   UNROLL
@@ -162,7 +167,7 @@ PIPPIN_DOT_FMA(f32, F32, 2)
 PIPPIN_DOT_FMA(f16, F16, 4)
 PIPPIN_DOT_FMA(bf16, BF16, 4)
 PIPPIN_DOT_FMA(int4, Int4, 4)
-PIPPIN_DOT_FMA(int8, Int8, 4)
+PIPPIN_DOT_FMA(int8, Int8, 2)
 PIPPIN_DOT_FMA(palette4, Palette4, 4)
 PIPPIN_DOT_FMA(palette8, Palette8, 4)
 #undef PIPPIN_DOT_FMA

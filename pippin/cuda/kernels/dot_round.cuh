@@ -22,23 +22,15 @@ DEVICE int64_t rounded_row_bytes(int units) {
   return int64_t{(units + 1) / 2} * 80;
 }
 
-// Eight lanes for a unit. Blocks: units of a row, then rows of all batches.
-DEVICE void round_rows_body(const RoundArgs& a) {
-  const int units = (a.k + 31) / 32, lane = lane_index();
-  const int unit_blocks = (units + block_threads() / 8 - 1) / (block_threads() / 8);
-  const int unit =
-      static_cast<int>(blockIdx.x) % unit_blocks * (block_threads() / 8) + thread_index() / 8;
-  const int64_t all_row = static_cast<int64_t>(blockIdx.x) / unit_blocks;
-  const int64_t batch = all_row / a.m;
-  const int row = static_cast<int>(all_row % a.m), part = lane & 7, first = unit * 32 + part * 4;
-  const float* x = a.x + batch * a.x_batch + row * a.x_stride;
-  float v[4];
+// Four columns of a unit, rounded by eight lanes together.
+struct RoundedFour {
+  uint16_t even, odd;  // two bytes each
+  float scale, sum;
+};
+DEVICE RoundedFour round_four(const float (&v)[4]) {
   uint32_t largest_bits = 0;
   UNROLL
-  for (int i = 0; i < 4; ++i) {
-    v[i] = first + i < a.k ? x[first + i] : 0.0f;
-    largest_bits = max(largest_bits, float_to_bits(v[i]) & 0x7fffffffu);
-  }
+  for (int i = 0; i < 4; ++i) largest_bits = max(largest_bits, float_to_bits(v[i]) & 0x7fffffffu);
   for (int mask = 1; mask < 8; mask <<= 1) {
     largest_bits = max(largest_bits, across_lanes(largest_bits, mask));
   }
@@ -54,30 +46,73 @@ DEVICE void round_rows_body(const RoundArgs& a) {
     sum += values[i];
   }
   for (int mask = 1; mask < 8; mask <<= 1) sum += across_lanes(sum, mask);
-  if (unit >= units) return;
-  const auto even = static_cast<uint16_t>((values[0] & 255) | (values[2] & 255) << 8);
-  const auto odd = static_cast<uint16_t>((values[1] & 255) | (values[3] & 255) << 8);
-  const int64_t row_bytes = rounded_row_bytes(units);
-  if (a.in_fragments) {
-    const int64_t groups = (a.m + 7) / 8;
-    unsigned char* const group = a.to + (batch * groups + row / 8) * 8 * row_bytes;
-    auto* const pairs =
-        reinterpret_cast<uint16_t*>(group) + unit * 128 + row % 8 * 16 + part / 2 * 4 + part % 2;
-    pairs[0] = even;
-    pairs[2] = odd;
-    if (part > 0) return;
-    auto* const scales = reinterpret_cast<float*>(group + int64_t{units} * 256);
-    scales[unit * 8 + row % 8] = scale * kNibbleScale;
-    scales[(units + unit) * 8 + row % 8] = scale * static_cast<float>(sum);
-  } else {
-    unsigned char* const to = a.to + all_row * row_bytes;
-    reinterpret_cast<uint16_t*>(to)[unit * 8 + part] = even;
-    reinterpret_cast<uint16_t*>(to)[(units + unit) * 8 + part] = odd;
-    if (part > 0) return;
-    auto* const scales = reinterpret_cast<float*>(to + int64_t{units} * 32);
-    scales[unit] = scale * kNibbleScale;
-    scales[units + unit] = scale * static_cast<float>(sum);
+  return {static_cast<uint16_t>((values[0] & 255) | (values[2] & 255) << 8),
+          static_cast<uint16_t>((values[1] & 255) | (values[3] & 255) << 8), scale * kNibbleScale,
+          scale * static_cast<float>(sum)};
+}
+
+// Columns [first, first + 4) of a row, zeros behind its end.
+DEVICE void load_four(float (&v)[4], const float* x, int first, int k, bool is_aligned) {
+  if (is_aligned && first < k) {
+    const float4 four = *reinterpret_cast<const float4*>(x + first);
+    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
+    return;
   }
+  UNROLL
+  for (int i = 0; i < 4; ++i) v[i] = first + i < k ? x[first + i] : 0.0f;
+}
+
+// Writes a unit's part to a row of the first layout.
+DEVICE void store_rounded(unsigned char* to, int units, int unit, int part, const RoundedFour& r) {
+  reinterpret_cast<uint16_t*>(to)[unit * 8 + part] = r.even;
+  reinterpret_cast<uint16_t*>(to)[(units + unit) * 8 + part] = r.odd;
+  if (part > 0) return;
+  auto* const scales = reinterpret_cast<float*>(to + units * 32);
+  scales[unit] = r.scale;
+  scales[units + unit] = r.sum;
+}
+
+// Rounds a row to shared memory, by the whole block; a barrier must follow.
+DEVICE void round_row(unsigned char* to, const float* x, int k, bool is_aligned) {
+  const int units = (k + 31) / 32, part = thread_index() & 7;
+  for (int begin = 0; begin < units; begin += block_threads() / 8) {
+    const int unit = begin + thread_index() / 8;
+    float v[4];
+    load_four(v, x, unit * 32 + part * 4, k, is_aligned);
+    const RoundedFour r = round_four(v);
+    if (unit < units) store_rounded(to, units, unit, part, r);
+  }
+}
+
+// Eight lanes for a unit. Blocks: units of a row, then rows of all batches.
+DEVICE void round_rows_body(const RoundArgs& a) {
+  const int units = (a.k + 31) / 32, part = thread_index() & 7;
+  const int unit_blocks = (units + block_threads() / 8 - 1) / (block_threads() / 8);
+  const int unit =
+      static_cast<int>(blockIdx.x) % unit_blocks * (block_threads() / 8) + thread_index() / 8;
+  const int64_t all_row = static_cast<int64_t>(blockIdx.x) / unit_blocks;
+  const int64_t batch = all_row / a.m;
+  const int row = static_cast<int>(all_row % a.m);
+  float v[4];
+  load_four(v, a.x + batch * a.x_batch + row * a.x_stride, unit * 32 + part * 4, a.k,
+            a.has_aligned_x);
+  const RoundedFour r = round_four(v);
+  if (unit >= units) return;
+  const int64_t row_bytes = rounded_row_bytes(units);
+  if (!a.in_fragments) {
+    store_rounded(a.to + all_row * row_bytes, units, unit, part, r);
+    return;
+  }
+  const int64_t groups = (a.m + 7) / 8;
+  unsigned char* const group = a.to + (batch * groups + row / 8) * 8 * row_bytes;
+  auto* const pairs =
+      reinterpret_cast<uint16_t*>(group) + unit * 128 + row % 8 * 16 + part / 2 * 4 + part % 2;
+  pairs[0] = r.even;
+  pairs[2] = r.odd;
+  if (part > 0) return;
+  auto* const scales = reinterpret_cast<float*>(group + int64_t{units} * 256);
+  scales[unit * 8 + row % 8] = r.scale;
+  scales[(units + unit) * 8 + row % 8] = r.sum;
 }
 
 }  // namespace pippin::cuda

@@ -61,8 +61,9 @@ DEVICE float shift_of(float stored, float scale) {
   return IsFloat ? stored : stored * scale;
 }
 
-// R rows of W for each warp, C units of each lane at a time.
-template <bool IsSmall, bool IsFloat, bool HasShifts, int R, int C>
+// R rows of W for each warp, C units of each lane at a time. `Rounds`: the block rounds x, while
+// the first weights are on their way; better than another launch for rows that are not long.
+template <bool IsSmall, bool IsFloat, bool HasShifts, bool Rounds, int R, int C>
 DEVICE void dot_row(const DotArgs& a) {
   SHARED(shared);
   const int lane = lane_index(), units = (a.k + 31) / 32;
@@ -71,11 +72,6 @@ DEVICE void dot_row(const DotArgs& a) {
   if (place.is_nothing) return;
   const DotPlace& p = place;
   const int first = place.first_column + warp_index() * R;
-  const unsigned char* const x = a.rounded + place.x_row * rounded_row_bytes(units);
-  const auto* const x_even = reinterpret_cast<const uint4*>(x);
-  const uint4* const x_odd = x_even + units;
-  const auto* const x_scales = reinterpret_cast<const float*>(x_odd + units);
-  const float* const x_sums = x_scales + units;
   const unsigned char* rows[R];
   int64_t numbers[R];
   float acc[R];
@@ -86,9 +82,9 @@ DEVICE void dot_row(const DotArgs& a) {
     numbers[r] = j * a.numbers.per_row;
     acc[r] = 0;
   }
-  for (int begin = lane; begin < units; begin += 32 * C) {
-    UnitCodes<IsSmall> codes[R][C];
-    StoredNumber<IsFloat> scales[R][C], shifts[R][C];
+  UnitCodes<IsSmall> codes[R][C];
+  StoredNumber<IsFloat> scales[R][C], shifts[R][C];
+  const auto load = [&](int begin) {
     UNROLL
     for (int c = 0; c < C; ++c) {
       const int unit = min(begin + 32 * c, units - 1);
@@ -101,6 +97,23 @@ DEVICE void dot_row(const DotArgs& a) {
         }
       }
     }
+  };
+  load(lane);
+  const unsigned char* x;
+  if constexpr (Rounds) {
+    unsigned char* const rounded = shared + (block_threads() / 32 * R * 33 * 4 + 15) / 16 * 16;
+    round_row(rounded, row_of_x(a, place, 0), a.k, a.has_aligned_x);
+    barrier();
+    x = rounded;
+  } else {
+    x = a.rounded + place.x_row * rounded_row_bytes(units);
+  }
+  const auto* const x_even = reinterpret_cast<const uint4*>(x);
+  const uint4* const x_odd = x_even + units;
+  const auto* const x_scales = reinterpret_cast<const float*>(x_odd + units);
+  const float* const x_sums = x_scales + units;
+  for (int begin = lane; begin < units; begin += 32 * C) {
+    if (begin != lane) load(begin);
     UNROLL
     for (int c = 0; c < C; ++c) {
       const int unit = begin + 32 * c;
@@ -125,13 +138,22 @@ DEVICE void dot_row(const DotArgs& a) {
   }
 }
 
-// Rows of up to 64 units, and longer ones.
-#define PIPPIN_DOT_ROW(name, is_small, is_float, has_shifts)         \
-  DEVICE void dot_row_##name##_body(const DotArgs& a) {              \
-    dot_row<is_small, is_float, has_shifts, is_small ? 2 : 1, 2>(a); \
-  }                                                                  \
-  DEVICE void dot_long_row_##name##_body(const DotArgs& a) {         \
-    dot_row<is_small, is_float, has_shifts, 1, 4>(a);                \
+// Units of a lane: what fits into 64 registers.
+template <bool IsSmall, bool HasShifts>
+constexpr int kRowUnits = !IsSmall    ? 2
+                          : HasShifts ? 3
+                                      : 4;
+
+// For up to 64 units, more, and with x rounded before.
+#define PIPPIN_DOT_ROW(name, is_small, is_float, has_shifts)                               \
+  DEVICE void dot_short_row_##name##_body(const DotArgs& a) {                              \
+    dot_row<is_small, is_float, has_shifts, true, (is_small) ? 2 : 1, 2>(a);               \
+  }                                                                                        \
+  DEVICE void dot_row_##name##_body(const DotArgs& a) {                                    \
+    dot_row<is_small, is_float, has_shifts, true, 1, kRowUnits<is_small, has_shifts>>(a);  \
+  }                                                                                        \
+  DEVICE void dot_rounded_row_##name##_body(const DotArgs& a) {                            \
+    dot_row<is_small, is_float, has_shifts, false, 1, kRowUnits<is_small, has_shifts>>(a); \
   }
 PIPPIN_DOT_ROW(int4, true, false, false)
 PIPPIN_DOT_ROW(int4_shifts, true, false, true)

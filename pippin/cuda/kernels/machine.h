@@ -135,16 +135,23 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 #endif
 }
 
-// Copies 16 bytes to shared memory, later: copies are counted in groups, and have arrived for this
-// thread after a wait for all groups but the `left` last ones. Addresses are multiples of 16.
+// Copies 4, 8 or 16 bytes to shared memory, later: copies are counted in groups, and have arrived for
+// this thread after a wait for all groups but the `left` last ones. Addresses are multiples of the
+// size.
+template <int bytes = 16>
 DEVICE void copy_later(void* shared, const void* global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(bytes)
+                 : "memory");
+  }
 #else
-  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+  for (int i = 0; i < bytes / 4; ++i) {
+    static_cast<uint32_t*>(shared)[i] = static_cast<const uint32_t*>(global)[i];
+  }
 #endif
 }
 DEVICE void end_copy_group() {

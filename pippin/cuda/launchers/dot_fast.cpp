@@ -10,7 +10,7 @@ int64_t units_of(int64_t k) {
 }
 
 // By form, type of scales, shifts.
-using Kernels = Kernel[2][2][2];
+using FormKernels = Kernel[2][2][2];
 #define PIPPIN_BY_FORM(prefix)                                       \
   {                                                                  \
     {{Kernel::prefix##_int4, Kernel::prefix##_int4_shifts},          \
@@ -21,12 +21,14 @@ using Kernels = Kernel[2][2][2];
       }                                                              \
     }                                                                \
   }
-constexpr Kernels kRow = PIPPIN_BY_FORM(dot_row);
-constexpr Kernels kLongRow = PIPPIN_BY_FORM(dot_long_row);
-constexpr Kernels kTile = PIPPIN_BY_FORM(dot_tile);
+constexpr FormKernels kShortRow = PIPPIN_BY_FORM(dot_short_row);
+constexpr FormKernels kRow = PIPPIN_BY_FORM(dot_row);
+constexpr FormKernels kRoundedRow = PIPPIN_BY_FORM(dot_rounded_row);
+constexpr FormKernels kTile = PIPPIN_BY_FORM(dot_tile);
+constexpr FormKernels kMany = PIPPIN_BY_FORM(dot_many);
 #undef PIPPIN_BY_FORM
 
-Kernel kernel_for(const Kernels& kernels, const MatrixFacts& facts) {
+Kernel kernel_for(const FormKernels& kernels, const MatrixFacts& facts) {
   return kernels[facts.form == MatrixForm::Int8 ? 1 : 0][facts.numbers.is_float ? 1 : 0]
                 [facts.numbers.has_shifts ? 1 : 0];
 }
@@ -44,36 +46,48 @@ void add_round(const DotRun& run, std::byte* scratch, bool in_fragments,
   args.m = static_cast<int32_t>(rows);
   args.k = static_cast<int32_t>(run.k);
   args.in_fragments = in_fragments;
+  args.has_aligned_x = is_aligned_x(run);
   const int64_t warps = std::clamp<int64_t>(units_of(run.k) / 4, 1, 4);
   const int64_t blocks = ceil_div(units_of(run.k), warps * 4) * rows * batches;
   launches.push_back(
       Launch::of(Kernel::round_rows, args, blocks, static_cast<unsigned>(warps * 32)));
 }
 
-// Row by row.
+// Row by row: rounded by each block, if they are not long.
 void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
               std::vector<Launch>& launches) {
-  constexpr int64_t kWarps = 4;
-  const bool is_long = units_of(run.k) > 64;
-  const int64_t columns = is_long || facts.form == MatrixForm::Int8 ? 1 : 2;  // of a warp
+  constexpr int64_t kWarps = 8, kShortUnits = 64, kMostUnits = 256;
+  const int64_t units = units_of(run.k);
+  const bool is_short = units <= kShortUnits, is_long = units > kMostUnits;
+  if (is_long) add_round(run, scratch, false, launches);
+  const int64_t columns = is_short && facts.form == MatrixForm::Int4 ? 2 : 1;  // of a warp
+  const int64_t shared = align_up<int64_t>(kWarps * columns * 33 * 4, 16);
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     DotArgs args = dot_args(run, facts, first, kWarps * columns, 1);
-    args.rounded = reinterpret_cast<const unsigned char*>(scratch);
-    launches.push_back(Launch::of(kernel_for(is_long ? kLongRow : kRow, facts), args,
-                                  num_blocks(args, run), kWarps * 32, kWarps * columns * 33 * 4));
+    if (is_long) args.rounded = reinterpret_cast<const unsigned char*>(scratch);
+    if (args.blocks == 0) continue;
+    const FormKernels& kernels = is_short ? kShortRow : is_long ? kRoundedRow : kRow;
+    launches.push_back(Launch::of(kernel_for(kernels, facts), args, num_blocks(args, run),
+                                  kWarps * 32, is_long ? shared : shared + (units + 1) / 2 * 80));
   }
 }
 
-// Eight rows at a time, on tensor cores.
+// Eight rows or 128 at a time, on tensor cores.
 void add_tiles(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
                std::vector<Launch>& launches) {
-  // As in dot_tiles.cuh.
-  constexpr int64_t kWarps = 4, kColumns = 16, kRows = 8, kBytes = kWarps * (8192 + 1024);
+  // As in dot_tiles.cuh and dot_many.cuh.
+  constexpr int64_t kTileBytes = 4 * (8192 + 1024), kManyBytes = 3 * (8192 + 3072 + 2048);
+  constexpr int64_t kMostTiles = 4;  // of x
+  const bool is_many = run.m > 8 * kMostTiles;
+  const int64_t columns = is_many ? 64 : 16, rows = is_many ? 128 : 8;
+  const int64_t more = facts.form == MatrixForm::Int8 ? 3 * 2048 : 0;
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
-    DotArgs args = dot_args(run, facts, first, kColumns, kRows);
+    DotArgs args = dot_args(run, facts, first, columns, rows);
     args.rounded = reinterpret_cast<const unsigned char*>(scratch);
-    launches.push_back(
-        Launch::of(kernel_for(kTile, facts), args, num_blocks(args, run), kWarps * 32, kBytes));
+    if (args.blocks == 0) continue;
+    launches.push_back(Launch::of(kernel_for(is_many ? kMany : kTile, facts), args,
+                                  num_blocks(args, run), is_many ? 256 : 128,
+                                  is_many ? kManyBytes + more : kTileBytes));
   }
 }
 
@@ -91,10 +105,10 @@ int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches) {
 
 void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
                   std::byte* scratch, std::vector<Launch>& launches) {
-  if (run.m == 0 || run.k == 0) return add_exact_dot(run, facts, launches);
+  if (run.m == 0 || run.k == 0 || run.batches == 0) return add_exact_dot(run, facts, launches);
   const bool in_tiles = run.m > 1 && limits.has_tensor_cores();
-  add_round(run, scratch, in_tiles, launches);
   if (in_tiles) {
+    add_round(run, scratch, true, launches);
     add_tiles(run, facts, scratch, launches);
   } else {
     add_rows(run, facts, scratch, launches);

@@ -7,27 +7,14 @@
 namespace pippin::cuda {
 namespace {
 
-constexpr int64_t kWarps = 4, kColumns = 2, kRows = 4;  // as in dot_fma.cuh
-
-Kernel exact_kernel(MatrixForm form, bool one) {
-  switch (form) {
-    case MatrixForm::F32:
-      return one ? Kernel::dot_f32_one : Kernel::dot_f32;
-    case MatrixForm::F16:
-      return one ? Kernel::dot_f16_one : Kernel::dot_f16;
-    case MatrixForm::BF16:
-      return one ? Kernel::dot_bf16_one : Kernel::dot_bf16;
-    case MatrixForm::Int4:
-      return one ? Kernel::dot_int4_one : Kernel::dot_int4;
-    case MatrixForm::Int8:
-      return one ? Kernel::dot_int8_one : Kernel::dot_int8;
-    case MatrixForm::Palette4:
-      return one ? Kernel::dot_palette4_one : Kernel::dot_palette4;
-    case MatrixForm::Palette8:
-      break;
-  }
-  return one ? Kernel::dot_palette8_one : Kernel::dot_palette8;
-}
+// For one row, a few, many.
+using RowKernels = Kernel[3];
+#define PIPPIN_BY_ROWS(form) \
+  { Kernel::dot_##form##_one, Kernel::dot_##form, Kernel::dot_##form##_many }
+constexpr RowKernels kExact[] = {
+    PIPPIN_BY_ROWS(f32),  PIPPIN_BY_ROWS(f16),      PIPPIN_BY_ROWS(bf16),    PIPPIN_BY_ROWS(int4),
+    PIPPIN_BY_ROWS(int8), PIPPIN_BY_ROWS(palette4), PIPPIN_BY_ROWS(palette8)};
+#undef PIPPIN_BY_ROWS
 
 bool is_aligned(const void* data, int64_t stride_bytes, int64_t batch_bytes = 0) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0 && stride_bytes % 16 == 0 &&
@@ -35,6 +22,10 @@ bool is_aligned(const void* data, int64_t stride_bytes, int64_t batch_bytes = 0)
 }
 
 }  // namespace
+
+bool is_aligned_x(const DotRun& run) {
+  return run.k % 8 == 0 && is_aligned(run.x, run.x_stride * 4, run.x_batch * 4);
+}
 
 DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int64_t columns,
                  int64_t rows) {
@@ -56,6 +47,7 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   args.x_batch = run.x_batch;
   args.y_batch = run.y_batch;
   args.w_batch_bytes = run.w_batch_bytes;
+  args.is_computed = run.is_computed;
   args.pairs = run.pairs;
   args.num_pairs = run.num_pairs;
   args.pairs_share_x = run.pairs_share_x;
@@ -63,7 +55,7 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   args.k = static_cast<int32_t>(run.k);
   args.row_blocks = static_cast<int32_t>(ceil_div(run.m, rows));
   args.numbers = facts.numbers;
-  args.has_aligned_x = run.k % 8 == 0 && is_aligned(run.x, run.x_stride * 4, run.x_batch * 4);
+  args.has_aligned_x = is_aligned_x(run);
   return args;
 }
 
@@ -72,13 +64,23 @@ int64_t num_blocks(const DotArgs& args, const DotRun& run) {
 }
 
 void add_exact_dot(const DotRun& run, const MatrixFacts& facts, std::vector<Launch>& launches) {
-  const bool one = run.m == 1;
-  const int64_t rows = one ? 1 : kRows;
+  // As in dot_fma.cuh and dot_fma_many.cuh.
+  struct Shape {
+    int64_t columns, rows;
+    unsigned threads;
+    size_t shared_bytes;
+  };
+  constexpr Shape kShapes[] = {{4 * 2, 1, 128, 4 * 2 * 33 * 4},
+                               {4 * 2, 4, 128, 4 * 2 * 4 * 33 * 4},
+                               {128, 64, 256, 2 * 8 * (128 + 64) * 4}};
+  constexpr int64_t kFewRows = 16;
+  const size_t which = run.m == 1 ? 0 : run.m <= kFewRows ? 1 : 2;
+  const Shape& shape = kShapes[which];
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
-    const DotArgs args = dot_args(run, facts, first, kWarps * kColumns, rows);
+    const DotArgs args = dot_args(run, facts, first, shape.columns, shape.rows);
     if (num_blocks(args, run) == 0) continue;
-    launches.push_back(Launch::of(exact_kernel(facts.form, one), args, num_blocks(args, run),
-                                  kWarps * 32, kWarps * kColumns * rows * 33 * 4));
+    launches.push_back(Launch::of(kExact[static_cast<size_t>(facts.form)][which], args,
+                                  num_blocks(args, run), shape.threads, shape.shared_bytes));
   }
 }
 

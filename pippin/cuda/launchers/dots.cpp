@@ -39,35 +39,8 @@ class DotLauncher : public Launcher {
   }
 
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
-    DotRun run;
-    const size_t count = dot_.products.size();
-    const Operand& x = context.operands[count];
-    run.x = x.floats();
-    run.x_stride = x.strides[0];
-    run.m = x.shape[0];
-    run.k = x.shape[1];
+    const DotRun run = dot_run(dot_, matrices_, context.operands);
     if (run.m == 0) return;
-    if (dot_.has_residual) {
-      run.residual = context.operands.back().floats();
-      run.residual_stride = context.operands.back().strides[0];
-    }
-    size_t next = count + 1;
-    run.products.reserve(count);
-    for (size_t i = 0; i < count; ++i) {
-      DotProduct product{};
-      if (matrices_.empty()) {
-        const Operand& w = context.operands[next++];
-        product.rows = reinterpret_cast<const unsigned char*>(w.data);
-        product.row_bytes = w.strides[0] * engine::element_size(w.storage);
-        product.n = static_cast<int32_t>(w.shape[0]);
-      } else {
-        matrices_[i].describe(product);
-      }
-      if (dot_.products[i].has_bias) product.bias = context.operands[next++].floats();
-      product.y = context.operands[i].floats();
-      product.y_stride = context.operands[i].strides[0];
-      run.products.push_back(product);
-    }
     if (is_fast_) {
       add_fast_dot(run, facts_, limits_, context.scratch, launches);
     } else {
@@ -109,6 +82,7 @@ class BatchedDotLauncher : public Launcher {
     run.x_batch = x.strides[0];
     run.y_batch = y.strides[0];
     run.w_batch_bytes = w.strides[0] * element;
+    run.is_computed = true;
     MatrixFacts facts;
     facts.form = form_of(w.storage);
     add_exact_dot(run, facts, launches);
@@ -164,7 +138,8 @@ class StackedDotLauncher : public Launcher {
   int64_t most_rows_;
 };
 
-// Nothing for weights that no kernel reads.
+}  // namespace
+
 std::optional<MatrixFacts> facts_of(const DotNode& dot, const CpuFeatures& cpu) {
   const engine::Weight& weight = dot.products.front().weight;
   if (const auto* quantized = std::get_if<QuantizedPointer>(&weight)) {
@@ -177,7 +152,52 @@ std::optional<MatrixFacts> facts_of(const DotNode& dot, const CpuFeatures& cpu) 
   return facts;
 }
 
-}  // namespace
+std::optional<std::vector<DeviceMatrix>> upload_matrices(const DotNode& dot,
+                                                         const MatrixFacts& facts,
+                                                         const LauncherSource& source) {
+  std::vector<DeviceMatrix> matrices;
+  matrices.reserve(dot.products.size());
+  for (const DotNode::Product& product : dot.products) {
+    const auto* weight = std::get_if<QuantizedPointer>(&product.weight);
+    if (weight == nullptr) continue;  // a view
+    matrices.push_back(upload_matrix(MatrixSource(**weight, source.options.cpu), source.weights));
+    if (!matrices.back().same_kernel(facts)) return std::nullopt;
+  }
+  return matrices;
+}
+
+DotRun dot_run(const DotNode& dot, const std::vector<DeviceMatrix>& matrices,
+               std::span<const Operand> operands) {
+  DotRun run;
+  const size_t count = dot.products.size();
+  const Operand& x = operands[count];
+  run.x = x.floats();
+  run.x_stride = x.strides[0];
+  run.m = x.shape[0];
+  run.k = x.shape[1];
+  if (dot.has_residual) {
+    run.residual = operands.back().floats();
+    run.residual_stride = operands.back().strides[0];
+  }
+  size_t next = count + 1;
+  run.products.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    DotProduct product{};
+    if (matrices.empty()) {
+      const Operand& w = operands[next++];
+      product.rows = reinterpret_cast<const unsigned char*>(w.data);
+      product.row_bytes = w.strides[0] * engine::element_size(w.storage);
+      product.n = static_cast<int32_t>(w.shape[0]);
+    } else {
+      matrices[i].describe(product);
+    }
+    if (dot.products[i].has_bias) product.bias = operands[next++].floats();
+    product.y = operands[i].floats();
+    product.y_stride = operands[i].strides[0];
+    run.products.push_back(product);
+  }
+  return run;
+}
 
 bool share_dot_input(const DotNode& a, const DotNode& b, const engine::ComputeOptions& options) {
   if (a.products.front().weight.index() != b.products.front().weight.index()) return false;
@@ -188,15 +208,9 @@ bool share_dot_input(const DotNode& a, const DotNode& b, const engine::ComputeOp
 LauncherPointer make_launcher_of(const DotNode& dot, const LauncherSource& source) {
   const auto facts = facts_of(dot, source.options.cpu);
   if (!facts) return nullptr;
-  std::vector<DeviceMatrix> matrices;
-  matrices.reserve(dot.products.size());
-  for (const DotNode::Product& product : dot.products) {
-    const auto* weight = std::get_if<QuantizedPointer>(&product.weight);
-    if (weight == nullptr) continue;  // a view
-    matrices.push_back(upload_matrix(MatrixSource(**weight, source.options.cpu), source.weights));
-    if (!matrices.back().same_kernel(*facts)) return nullptr;
-  }
-  return std::make_unique<DotLauncher>(dot, std::move(matrices), *facts, source);
+  auto matrices = upload_matrices(dot, *facts, source);
+  if (!matrices) return nullptr;
+  return std::make_unique<DotLauncher>(dot, std::move(*matrices), *facts, source);
 }
 
 LauncherPointer make_launcher_of(const engine::BatchedDotNode&, const LauncherSource&) {

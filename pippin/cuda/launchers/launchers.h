@@ -26,6 +26,7 @@ LauncherPointer make_launcher_of(const engine::AllowedNode& node, const Launcher
 LauncherPointer make_launcher_of(const engine::BinaryNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::CodeNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::CompareNode& node, const LauncherSource& source);
+LauncherPointer make_launcher_of(const engine::FusedNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::GateNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::LogicNode& node, const LauncherSource& source);
 LauncherPointer make_launcher_of(const engine::MapNode& node, const LauncherSource& source);

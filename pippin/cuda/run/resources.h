@@ -16,6 +16,7 @@ namespace pippin::cuda {
 struct RunOptions {
   bool graphs = true;  // runs of equal grids as one captured graph
   bool joins = true;   // several lanes in one launch
+  bool fuses = true;   // some nodes in one launch (launchers/fuse.h)
 };
 
 struct Resources {
