@@ -35,8 +35,8 @@ inline constexpr std::string_view kSymbol = "";
 // "12.4", of 12040.
 std::string version_text(int version);
 
-// The system's driver, initialized; the same for all callers. Throws Unsupported, saying what is
-// missing: no driver, one that is older than CUDA 12.0 with both versions, no device.
+// The system's driver, initialized; the same for all callers. Throws Unsupported without a driver,
+// for one older than CUDA 12.0 (with both versions), and without a GPU.
 const Driver& system_driver();
 
 }  // namespace pippin::cuda

@@ -25,8 +25,8 @@ struct Meeting {
 };
 struct Warp {
   Meeting meeting;
-  // Exchanges take turns with two sets of slots, so that one meeting is enough: nobody writes a set
-  // again before all have come to the next exchange, after which nobody reads it any more.
+  // Exchanges alternate between two sets of slots, so that one meeting is enough: a set is written
+  // again only after the next exchange, when all lanes have read it.
   alignas(16) unsigned char slots[2][32][32];
 };
 struct Copy {

@@ -33,7 +33,7 @@ FakeDriver::State* the_fake = nullptr;
 struct FakeDriver::State {
   explicit State(const FakeFacts& given) : facts(given), retained(size_t(given.devices)) {}
 
-  // --- what is there ---
+  // --- objects ---
 
   FakeFacts facts;
   std::recursive_mutex mutex;

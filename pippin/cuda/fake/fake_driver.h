@@ -25,7 +25,7 @@ class FakeDriver {
   explicit FakeDriver(const FakeFacts& facts = {});
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
-  // Failures of GoogleTest name what has not been released.
+  // Resources that were not released are failures of GoogleTest.
   ~FakeDriver();
 
   const Driver& driver() const;

@@ -1,5 +1,5 @@
-// Streams of the fake driver: work runs only when somebody waits for it, so that a result which is
-// read too early is not there.
+// Streams of the fake driver: work runs only when the host waits for it, so that results read too
+// early are absent.
 #pragma once
 
 #include <cstdint>

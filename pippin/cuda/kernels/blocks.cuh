@@ -1,4 +1,4 @@
-// What the threads of a block find together.
+// Sums and maxima over the threads of a block.
 #pragma once
 
 #include "pippin/cuda/kernels/machine.h"

@@ -5,7 +5,7 @@
 
 namespace pippin::cuda {
 
-// How a matrix W [n, k] lies in memory. A unit is 32 columns, a group 8.
+// The layout of a matrix W [n, k] in memory. A unit is 32 columns, a group 8.
 //
 // F32, F16, BF16   as stored, rows row_bytes apart
 // Int4             16 bytes for each unit, the even columns in the low nibbles; two's complement

@@ -7,7 +7,7 @@
 
 namespace pippin::cuda {
 
-// What a block computes.
+// The part of the result that a block computes.
 struct DotPlace {
   // Of the product:
   const unsigned char* rows;

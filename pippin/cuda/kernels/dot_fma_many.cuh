@@ -53,7 +53,7 @@ DEVICE void dot_fma_many(const DotArgs& a) {
       if (loads_w) tile[b * kFmaManyColumns + thread] = loaded.v[b];
       if (loads_x) tile_x[b * kFmaManyRows + thread - kFmaManyColumns] = loaded.v[b];
     }
-    // Nobody writes this tile again before all have come to the next barrier.
+    // This tile is written again only after the next barrier.
     barrier();
     const bool is_last = group + 32 >= groups;
     group = !is_last ? group + 32 : group % 32 + 1 < 32 ? group % 32 + 1 : groups;

@@ -132,7 +132,7 @@ DEVICE void dot_many(const DotArgs& a) {
   }
   for (int step = 0; !now.is_done(); ++step) {
     wait_for_copies<Stage::kStages - 2>();
-    barrier();  // the stage has arrived from all threads, and nobody reads the one before any more
+    barrier();  // all parts of the stage have arrived, and all threads are done with the one before
     if (!ahead.is_done()) {
       copy_stage((step + Stage::kStages - 1) % Stage::kStages, ahead.unit);
       ahead.next();

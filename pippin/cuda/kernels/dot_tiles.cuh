@@ -107,7 +107,7 @@ DEVICE void dot_tile(const DotArgs& a) {
   }
   for (int step = 0; step < steps; ++step) {
     const int first_unit = step * 32 + warp * 8;
-    warp_barrier();  // nobody reads the stage before any more, nor the numbers
+    warp_barrier();  // all lanes are done with the previous stage and its numbers
     copy_stage(step + kStages - 1);
     store_numbers(scales, next_scales);
     if constexpr (HasShifts) store_numbers(shifts, next_shifts);

@@ -66,7 +66,7 @@ struct WeightRow {
     }
   }
 
-  // What an earlier kernel wrote may be in other caches than constants.
+  // Results of earlier kernels may be in other caches than constants.
   DEVICE uint4 load_sixteen(const uint4* p) const { return is_computed ? *p : load_stream(p); }
 
   DEVICE RawEight load(int group, const MatrixNumbers& numbers) const {

@@ -7,7 +7,7 @@
 
 namespace pippin::cuda {
 
-// How many threads before this one have `is_one`, and of all.
+// The number of threads with `is_one`: of those before this one, and of all.
 struct Counted {
   int before, all;
 };

@@ -1,4 +1,5 @@
-// How a node becomes launches of kernels: chosen when a plan is made, for operands of each run.
+// Makes launches of kernels from nodes: kernels are chosen when a plan is made, and get the
+// operands of each run.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace pippin::cuda {
 
 class WeightStore;
 
-// What a device can do.
+// The limits of a GPU.
 struct Limits {
   int major = 9, minor = 0;  // compute capability
   int multiprocessors = 132;
@@ -27,7 +28,7 @@ struct Limits {
   bool has_tensor_cores() const { return major >= 8; }  // those that the kernels use
 };
 
-// What a launcher needs when it is made.
+// The input of make_launcher().
 struct LauncherSource {
   const engine::Node& node;
   const engine::ComputeOptions& options;
@@ -63,7 +64,7 @@ using LauncherPointer = std::unique_ptr<Launcher>;
 // Null if no kernel computes the node, or not with these views.
 LauncherPointer make_launcher(const LauncherSource& source);
 
-// What planning may give to a device; `precision` decides on the forms of weights.
+// The nodes and forms of weights that planning may use; the forms depend on `precision`.
 engine::Target cuda_target(const engine::ComputeOptions& options);
 
 }  // namespace pippin::cuda

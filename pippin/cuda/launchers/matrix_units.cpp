@@ -47,7 +47,7 @@ class UnpackedRow {
     offsets_.resize(scales_.size());
   }
 
-  // What is subtracted from the codes.
+  // The number subtracted from the codes.
   static int center_of(const MatrixSource& source) {
     const auto& blocks = source.weight.blocks;
     if (source.matrix.is_signed) return 0;

@@ -44,7 +44,7 @@ class CudaExecution final : public engine::DeviceExecution {
   void run_lanes(std::span<const size_t> lanes, bool may_stop);
   Program& program_of(std::span<const size_t> lanes);
   void queue_largest(size_t index, size_t begin, size_t count, std::span<const size_t> lanes) const;
-  // Waits for what was queued. Throws InvalidArgument, naming the node, if a kernel refused its
+  // Waits for all queued work. Throws InvalidArgument, naming the node, if a kernel refused its
   // data.
   void synchronize() const;
   void check_failed() const;

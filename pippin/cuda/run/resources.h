@@ -1,4 +1,4 @@
-// What the plans, states and executions of an opened device share.
+// The resources shared by the plans, states and executions of an opened device.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What one sequence has in an execution.
+// The part of an execution that belongs to one sequence.
 #pragma once
 
 #include <map>

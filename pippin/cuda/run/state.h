@@ -30,7 +30,7 @@ class CudaState final : public engine::StateMemory {
 
   bool is_on(const Gpu& gpu) const { return resources_->gpu.get() == &gpu; }
   std::byte* address(size_t index) const { return arrays_.at(index)->data(); }
-  // Its work belongs to that timeline from now on, and what was queued elsewhere has ended.
+  // From now on its work belongs to that timeline. Waits for work queued on others.
   void move_to(const std::shared_ptr<Timeline>& timeline);
 
  private:

@@ -26,7 +26,7 @@ class DeviceWeights final : public WeightStore {
   UploadedBytes upload(const void* host, std::string_view form, uint64_t size, uint64_t grain,
                        const std::function<void(std::byte*, uint64_t, uint64_t)>& fill) override;
   bool has(const WeightKey& key) const;
-  // Waits for the copies and releases the buffers. Before anything uses what was uploaded.
+  // Waits for the copies and releases the buffers. Called before uploaded data are used.
   void finish();
 
   uint64_t bytes() const { return *bytes_; }  // on the GPU now

@@ -15,7 +15,7 @@ namespace pippin::engine {
 
 class OutputRows {
  public:
-  // How a node computes: as Step's functions of these names say.
+  // Properties of a node, as Step's functions of these names.
   struct Facts {
     bool is_elementwise = false;
     int row_axis = -1;
