@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 """Compares the registers of the CUDA kernels, compiled for sm_90, with pippin/cuda/kernels/table.txt.
 
-    registers.py ROOT [--nvcc NVCC] [--update]
+    registers.py ROOT [--log FILE] [--nvcc NVCC] [--update]
     registers.py --self-test
+
+FILE has the messages of nvcc from the build; without it, the kernels are compiled for this.
 
 No kernel may spill registers, and none may use more than the table says. The numbers are those of one version of nvcc,
 which the table names: with another version only spills are checked. --update writes the table. The status is 77 if
@@ -17,17 +19,17 @@ import sys
 import tempfile
 
 TABLE = "pippin/cuda/kernels/table.txt"
-ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+ENTRY = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers")
 
 
 def usage_of(log):
-    """{name: (registers, spilled bytes)} of the output of nvcc --resource-usage."""
+    """{name: (registers, spilled bytes)} for sm_90, of the output of nvcc --resource-usage."""
     usage, name, spilled = {}, None, 0
     for line in log.splitlines():
         if match := ENTRY.search(line):
-            name, spilled = match[1], 0
+            name, spilled = match[1] if match[2] == "sm_90" else None, 0
         elif match := SPILL.search(line):
             spilled = int(match[1]) + int(match[2])
         elif (match := USED.search(line)) and name:
@@ -67,17 +69,20 @@ def write_table(path, version, usage):
                                f"# nvcc {version}", *rows]) + "\n")
 
 
-def compiled(nvcc, root):
-    """The version of nvcc, and what it says of the kernels."""
+def version_of(nvcc):
     said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    version = re.search(r"release ([\d.]+)", said)[1]
+    return re.search(r"release ([\d.]+)", said)[1]
+
+
+def compiled(nvcc, root):
+    """The messages of nvcc about the kernels."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([nvcc, "-std=c++17", "-O3", "-I", root, "-arch=sm_90", "-cubin", "--resource-usage", "-o",
                                f"{folder}/kernels.cubin", root / "pippin/cuda/kernels/kernels.cu"],
                               capture_output=True, text=True)
     if done.returncode:
         sys.exit("\n".join((done.stdout + done.stderr).splitlines()[:20]))
-    return version, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def self_test():
@@ -85,6 +90,8 @@ def self_test():
 ptxas info    : Function properties for a
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 18 registers, used 0 barriers, 400 bytes cmem[0]
+ptxas info    : Compiling entry function 'a' for 'sm_80'
+ptxas info    : Used 99 registers, used 0 barriers
 ptxas info    : Compiling entry function 'b' for 'sm_90'
 ptxas info    : Function properties for b
     8 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
@@ -105,6 +112,7 @@ ptxas info    : Used 255 registers
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", type=pathlib.Path)
+    parser.add_argument("--log", type=pathlib.Path)
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--self-test", action="store_true")
@@ -117,10 +125,11 @@ def main():
     if nvcc is None:
         print("there is no nvcc")
         sys.exit(77)
-    version, log = compiled(nvcc, given.root)
+    version = version_of(nvcc)
+    log = given.log.read_text() if given.log else compiled(nvcc, given.root)
     usage = usage_of(log)
     if not usage:
-        sys.exit(f"nvcc says nothing of kernels:\n{log}")
+        sys.exit(f"no kernel for sm_90 in the messages of nvcc:\n{log}")
     if given.update:
         write_table(given.root / TABLE, version, usage)
     known_version, known = read_table(given.root / TABLE)
