@@ -25,7 +25,7 @@ struct ParallelMove {
 
 // Moves that do not depend on each other.
 struct ParallelMovesArgs {
-  static constexpr int kMost = 4;
+  static constexpr int kMost = 3;
   ParallelMove moves[kMost];
   int32_t count;
 };
