@@ -1,4 +1,4 @@
-// What attention's kernels share, and the one for every view.
+// The common parts of attention's kernels, and the kernel for all views.
 //
 // A row's result does not depend on other rows, nor on the number of excluded keys after the last
 // visible one: keys are taken in chunks that begin at multiples of the chunk's size.
@@ -32,7 +32,7 @@ DEVICE float attention_score(const AttentionArgs& a, float product) {
 struct SoftmaxState {
   float top, sum;
 
-  // What largest scores are subtracted as: 0 while nothing counts, so that exponentials are 0.
+  // The number subtracted from scores: 0 while nothing counts, so that exponentials are 0.
   DEVICE static float shift_of(float top) { return top == -INFINITY ? 0.0f : top; }
   DEVICE static SoftmaxState begin(const float* sinks, int head) {
     if (sinks == nullptr || sinks[head] == -INFINITY) return {-INFINITY, 0};

@@ -25,7 +25,7 @@ struct BfloatTiles {
   }
 };
 
-// x and y as two pairs of 16-bit floats: the nearest ones, and what is left.
+// x and y as two pairs of 16-bit floats: the nearest ones, and the remainders.
 template <typename Type>
 DEVICE void split_pair(float x, float y, uint32_t& high, uint32_t& low) {
   const uint16_t first = Type::round(x), second = Type::round(y);

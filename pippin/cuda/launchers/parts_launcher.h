@@ -1,4 +1,4 @@
-// What launchers of fused nodes share.
+// The common part of launchers of fused nodes.
 #pragma once
 
 #include <vector>
