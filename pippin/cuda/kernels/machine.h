@@ -135,9 +135,9 @@ DEVICE void multiply_bfloats(float (&d)[4], const uint32_t (&a)[4], const uint32
 #endif
 }
 
-// Copies 4, 8 or 16 bytes to shared memory, later: copies are counted in groups, and have arrived for
-// this thread after a wait for all groups but the `left` last ones. Addresses are multiples of the
-// size.
+// Copies 4, 8 or 16 bytes to shared memory, later: copies are counted in groups, and have arrived
+// for this thread after a wait for all groups but the `left` last ones. Addresses are multiples of
+// the size.
 template <int bytes = 16>
 DEVICE void copy_later(void* shared, const void* global) {
 #if __CUDA_ARCH__ >= 800
