@@ -140,6 +140,46 @@ TEST(CudaTokens, HaveTheirBitsInAllPasses) {
   }
 }
 
+// A prompt and two tokens.
+std::vector<std::vector<float>> few_rows(const fs::path& folder,
+                                         const engine::ComputeOptions& compute) {
+  const auto model =
+      runtime::make_runnable(models::build(folder, {.context = 32}), {.compute = compute}).model;
+  const auto sequence = model->new_sequence();
+  std::vector<std::vector<float>> rows;
+  const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
+  const Ids prompt = {3, 17, 5, 22, 9};
+  keep(sequence->prefill(prompt));
+  for (const int32_t id : {7, 8}) keep(sequence->decode(id));
+  return rows;
+}
+
+// All decoders among the checkpoints have kernels for all of their nodes.
+class CudaArchitectures : public testing::TestWithParam<const char*> {};
+
+TEST_P(CudaArchitectures, GiveTheNumbersOfTheCpu) {
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, GetParam());
+  size_t compared = 0;
+  for (const fs::path& folder : folders) {
+    SCOPED_TRACE(folder.filename());
+    std::vector<std::vector<float>> want;
+    try {
+      want = few_rows(folder, exact_scalar());
+    } catch (const Error&) {
+      continue;  // another kind of model
+    }
+    FakeDriver fake;
+    const auto have = few_rows(folder, exact(cuda::open_device(0, fake.driver())));
+    for (size_t i = 0; i < want.size(); ++i) expect_close(have[i], want[i], i);
+    ++compared;
+  }
+  EXPECT_GT(compared, 40U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, CudaArchitectures,
+                         testing::Values("architectures", "architectures2"),
+                         [](const auto& test) { return std::string(test.param); });
+
 class CudaTransfers : public testing::Test {
  protected:
   template <typename Body>
@@ -178,6 +218,15 @@ TEST_F(CudaTransfers, AreIdsAndARowOfLogits) {
   batch.add(*two, 5, runtime::Rows::Token);
   EXPECT_EQ(moved([&] { batch.run(); }).second, 0U);
   EXPECT_TRUE(one_->greedy_token().has_value());
+}
+
+// The plans for prompts and for steps use the same copy.
+TEST_F(CudaTransfers, OfWeightsHappenOnce) {
+  const Ids prompt = {3, 17, 5, 22, 0};
+  one_->prefill(prompt);
+  const uint64_t sent = fake_.bytes_to_device();
+  one_->decode(1);
+  EXPECT_LT(fake_.bytes_to_device() - sent, sent / 10);
 }
 
 TEST_F(CudaTransfers, OfStatesAreTheirRows) {

@@ -20,7 +20,7 @@ std::shared_ptr<engine::Device> core_ml_device(std::string_view compute_units) {
 }
 
 bool has_cuda() {
-  return cuda::is_available();
+  return cuda::choose_device().device != nullptr;
 }
 
 std::shared_ptr<engine::Device> cuda_device(int index) {

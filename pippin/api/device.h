@@ -17,7 +17,7 @@ PIPPIN_API bool has_core_ml();
 // of macOS), or its version lacks the units.
 PIPPIN_API std::shared_ptr<engine::Device> core_ml_device(std::string_view compute_units = "all");
 
-// Returns whether cuda_device() can open one of this system's GPUs.
+// Returns whether cuda_device() can open one of this system's GPUs, which takes a moment.
 PIPPIN_API bool has_cuda();
 
 // Returns one of NVIDIA's GPUs, counted as CUDA counts them. It runs whole models: set

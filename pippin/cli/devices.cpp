@@ -1,5 +1,6 @@
 #include "pippin/cli/devices.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "pippin/base/text.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/coreml/device.h"
+#include "pippin/cuda/backend.h"
 #include "pippin/cuda/device.h"
 #include "pippin/io/json.h"
 
@@ -35,7 +37,17 @@ Gpus find_gpus() {
   } catch (const Error& error) {
     gpus.problem = error.what();
   }
-  if (gpus.problem.empty() && !cuda::has_kernels()) gpus.problem = "built without nvcc";
+  if (!gpus.problem.empty()) return gpus;
+  if (!cuda::has_kernels()) {
+    gpus.problem = "built without nvcc";
+    return gpus;
+  }
+  for (cuda::DeviceFacts& gpu : gpus.found) {
+    if (gpu.problem.empty()) gpu.problem = cuda::problem_of(gpu.index);
+  }
+  const bool is_any_usable = std::any_of(gpus.found.begin(), gpus.found.end(),
+                                         [](const auto& gpu) { return gpu.problem.empty(); });
+  if (!is_any_usable) gpus.problem = gpus.found.front().problem;
   return gpus;
 }
 

@@ -1,7 +1,5 @@
 #include "pippin/cuda/backend.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
@@ -39,14 +37,12 @@ AutoChoice choose_device() {
   return {nullptr, std::move(reason)};
 }
 
-bool is_available() {
-  if (!has_kernels()) return false;
+std::string problem_of(int index) {
   try {
-    const auto devices = list_devices();
-    return std::any_of(devices.begin(), devices.end(),
-                       [](const DeviceFacts& facts) { return facts.problem.empty(); });
-  } catch (const Error&) {
-    return false;
+    open_device(index);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 

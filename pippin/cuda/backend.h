@@ -21,7 +21,7 @@ struct AutoChoice {
 // Opens the first GPU that can be used.
 AutoChoice choose_device();
 
-// Whether choose_device() finds a GPU, without opening it.
-bool is_available();
+// Returns why that GPU cannot be opened; empty if it can.
+std::string problem_of(int index);
 
 }  // namespace pippin::cuda

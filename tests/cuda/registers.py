@@ -36,7 +36,7 @@ def usage_of(log):
 
 
 def faults_of(usage, known, same_version):
-    """The lines of a report: what is worse than the table."""
+    """The lines of a report: kernels that are worse than the table says."""
     faults = []
     for name, (registers, spilled) in sorted(usage.items()):
         if spilled:
@@ -76,7 +76,7 @@ def compiled(nvcc, root):
                                f"{folder}/kernels.cubin", root / "pippin/cuda/kernels/kernels.cu"],
                               capture_output=True, text=True)
     if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+        sys.exit("\n".join((done.stdout + done.stderr).splitlines()[:20]))
     return version, done.stdout + done.stderr
 
 

@@ -11,6 +11,7 @@
 namespace pippin::cuda {
 
 struct Driver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared
 #define PIPPIN_CUDA_FUNCTION(member, symbol, parameters) Result(*member) parameters = nullptr;
 #include "pippin/cuda/driver/functions.inc"
 #undef PIPPIN_CUDA_FUNCTION

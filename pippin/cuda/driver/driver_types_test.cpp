@@ -1,4 +1,4 @@
-// The types and functions of the driver against cuda.h, where it is installed.
+// The types and functions of the driver against CUDA's own header, where it is installed.
 #include <cstddef>
 #include <type_traits>
 

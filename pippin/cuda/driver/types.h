@@ -1,6 +1,6 @@
-// The types of CUDA's driver interface that Pippin uses, with the layouts of cuda.h of CUDA 12 and
-// 13, so that neither the build nor users need it. driver_types_test.cpp compares them where cuda.h
-// is installed.
+// The types of CUDA's driver interface that Pippin uses, with the layouts of CUDA's own header in
+// versions 12 and 13, so that neither the build nor users need it. driver_types_test.cpp compares
+// them where that header is installed.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The machine of kernels/machine.h as C++: a fiber for each thread of a block, which hands over to
-// the next one at barriers and exchanges; blocks run one after another.
+// The machine of cuda/kernels/machine.h as C++: a fiber for each thread of a block, which hands
+// over to the next one at barriers and exchanges; blocks run one after another.
 #pragma once
 
 #include <algorithm>

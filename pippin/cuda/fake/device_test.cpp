@@ -212,6 +212,24 @@ mil::Model doubling(int64_t size) {
                                         size));
 }
 
+// Of a prompt's logits the last row is wanted: the product makes no other.
+TEST_F(CudaDevices, ComputeTheWantedRows) {
+  Execution execution(plan(), pool_), whole(plan(), pool_);
+  TinySequence one(model_, on(device_), 1), two(model_, on(device_), 1);
+  one.prepare(execution, 0, 4);
+  two.prepare(whole, 0, 4);
+  for (int i = 0; i < 3; ++i) {
+    one.prepare(execution, 0, 4);
+    two.prepare(whole, 0, 4);
+    execution.run(0, engine::WantedRows{2, 3});
+    whole.run();
+    const auto have = result_of(execution, 0), want = result_of(whole, 0);
+    for (size_t k = 0; k < 4; ++k) EXPECT_EQ(have[8 + k], want[8 + k]);
+    EXPECT_NE(have, want);
+    if (i == 0) execution.run(0, engine::WantedRows{0, 0});
+  }
+}
+
 TEST_F(CudaDevices, ChooseTheLargest) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   std::mt19937 random(7);

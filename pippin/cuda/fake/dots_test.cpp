@@ -136,6 +136,7 @@ TEST(CudaDots, QuantizedFast) {
     for (const auto& [m, n, k] : {std::tuple{1, 33, 96},
                                   {3, 7, 96},
                                   {9, 20, 64},
+                                  {8, 33, 48},
                                   {2, 5, 1024},
                                   {1, 19, 2560},
                                   {5, 3, 2080}}) {

@@ -59,13 +59,9 @@ TEST(CudaElementwise, Unary) {
       SCOPED_TRACE(op);
       NodeCheck check;
       check.tolerance = 3e-6F;
-      TestArray x = make.floats({200}, 0, 1.5F);
-      for (int64_t i = 0; i < 200; ++i) {  // each alone, so that the largest hides no other
-        float number = x.number(i);
-        if (number != number) number = 1;
-        TestArray one = make.floats({1});
-        std::memcpy(one.memory.data(), &number, 4);
-        if (i < 12) expect_as_cpu(node, {make.result({1}), one}, 1, check);
+      // Each alone, so that the largest hides no other.
+      for (int i = 0; i < 6; ++i) {
+        expect_as_cpu(node, {make.result({1}), make.floats({1}, 0, 1.5F)}, 1, check);
       }
       for (const float special : kSpecial) {
         SCOPED_TRACE(special);

@@ -356,17 +356,17 @@ struct FakeDriver::State {
   // --- calls ---
 
   static bool needs_context(std::string_view symbol) {
-    static const std::set<std::string_view> kWithout = {"cuInit",
-                                                        "cuDriverGetVersion",
-                                                        "cuDeviceGetCount",
-                                                        "cuDeviceGet",
-                                                        "cuDeviceGetName",
-                                                        "cuDeviceGetAttribute",
-                                                        "cuDeviceTotalMem",
-                                                        "cuCtxSetCurrent",
-                                                        "cuDevicePrimaryCtxRetain",
-                                                        "cuDevicePrimaryCtxRelease"};
-    return !kWithout.contains(symbol);
+    static const std::set<std::string_view> without = {"cuInit",
+                                                       "cuDriverGetVersion",
+                                                       "cuDeviceGetCount",
+                                                       "cuDeviceGet",
+                                                       "cuDeviceGetName",
+                                                       "cuDeviceGetAttribute",
+                                                       "cuDeviceTotalMem",
+                                                       "cuCtxSetCurrent",
+                                                       "cuDevicePrimaryCtxRetain",
+                                                       "cuDevicePrimaryCtxRelease"};
+    return !without.contains(symbol);
   }
   // These do their work even if they return an error.
   static bool releases(std::string_view symbol) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -10,14 +12,23 @@
 #include "pippin/base/numbers/float16.h"
 #include "pippin/cuda/emulate/emulate.h"
 #include "pippin/cuda/fake/emulated_kernels.h"
+#include "pippin/cuda/fake/gpu_node.h"
 #include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/cpu/make_step.h"
 
 namespace pippin::cuda {
-namespace {
 
 using engine::Operand;
 using engine::Storage;
+
+// As the device's memory: aligned to 256, and without bytes behind it, for sanitizers.
+struct FreeAligned {
+  void operator()(std::byte* bytes) const { operator delete (bytes, std::align_val_t{256}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte, FreeAligned>;
+AlignedBytes aligned_bytes(size_t size) {
+  return AlignedBytes(static_cast<std::byte*>(operator new (size, std::align_val_t{256})));
+}
 
 engine::Node node_of(const engine::NodeKind& kind, const std::vector<TestArray>& arrays,
                      size_t num_written) {
@@ -33,17 +44,19 @@ engine::Node node_of(const engine::NodeKind& kind, const std::vector<TestArray>&
   return node;
 }
 
-std::vector<Operand> operands_of(std::vector<TestArray>& arrays) {
-  std::vector<Operand> operands;
-  for (TestArray& array : arrays) operands.push_back(array.operand());
-  return operands;
-}
-
 engine::ComputeOptions options_of(const NodeCheck& check) {
   engine::ComputeOptions options;
   options.cpu = limit_cpu(options.cpu, "scalar");
   options.precision = check.precision;
   return options;
+}
+
+namespace {
+
+std::vector<Operand> operands_of(std::vector<TestArray>& arrays) {
+  std::vector<Operand> operands;
+  for (TestArray& array : arrays) operands.push_back(array.operand());
+  return operands;
 }
 
 void run_on_cpu(const engine::Node& node, std::vector<TestArray>& arrays, const NodeCheck& check) {
@@ -59,13 +72,12 @@ void run_on_cpu(const engine::Node& node, std::vector<TestArray>& arrays, const 
 
 void run_emulated(const Launcher& launcher, std::vector<TestArray>& arrays,
                   const NodeCheck& check) {
-  std::vector<std::byte> scratch(static_cast<size_t>(launcher.scratch_bytes()) + 256,
-                                 std::byte{0xFF});
-  std::byte* const aligned =
-      scratch.data() + (256 - reinterpret_cast<uintptr_t>(scratch.data()) % 256) % 256;
+  const auto scratch_bytes = static_cast<size_t>(launcher.scratch_bytes());
+  const AlignedBytes scratch = aligned_bytes(scratch_bytes);
+  std::memset(scratch.get(), 0xFF, scratch_bytes);
   uint32_t failed = 0;
   std::vector<Launch> launches;
-  launcher.add({operands_of(arrays), check.scalars, aligned, &failed}, launches);
+  launcher.add({operands_of(arrays), check.scalars, scratch.get(), &failed}, launches);
   for (const Launch& launch : launches) {
     ASSERT_LE(launch.threads, most_threads(launch.kernel)) << kernel_name(launch.kernel);
     ASSERT_LE(launch.shared_bytes, check.limits.shared_bytes) << kernel_name(launch.kernel);
@@ -233,13 +245,12 @@ UploadedBytes HostWeights::upload(const void* /*host*/, std::string_view /*form*
                                   uint64_t grain,
                                   const std::function<void(std::byte*, uint64_t, uint64_t)>& fill) {
   struct Held {
-    std::vector<std::byte> bytes;
+    AlignedBytes bytes;
     Uploaded uploaded;
   };
   const auto held = std::make_shared<Held>();
-  held->bytes.resize(size + 256);
-  std::byte* const data =
-      held->bytes.data() + (256 - reinterpret_cast<uintptr_t>(held->bytes.data()) % 256) % 256;
+  held->bytes = aligned_bytes(size);
+  std::byte* const data = held->bytes.get();
   held->uploaded = {data, size};
   // Two parts, if there is more than one grain.
   const uint64_t middle = std::min(size, (size / 2 + grain - 1) / grain * grain);
@@ -280,6 +291,16 @@ void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays, 
     }
     if (testing::Test::HasFatalFailure()) return;
     if (first.empty()) first = std::move(have);
+  }
+  Resources* const gpu = test_gpu();
+  if (gpu == nullptr) return;
+  SCOPED_TRACE("on the GPU");
+  auto there = arrays;
+  run_on_gpu(*gpu, node, options, check, there);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (testing::Test::HasFatalFailure()) return;
+    compare(there[i], i < num_written ? want[i] : arrays[i], check.tolerance, i);
+    expect_gaps_kept(there[i], arrays[i], i);
   }
 }
 

@@ -56,9 +56,14 @@ struct NodeCheck {
   std::vector<int64_t> scalars = {};
 };
 
+// A node on these arrays, and the options of its steps and launchers.
+engine::Node node_of(const engine::NodeKind& kind, const std::vector<TestArray>& arrays,
+                     size_t num_written);
+engine::ComputeOptions options_of(const NodeCheck& check);
+
 // Runs a node both ways, the device's in three orders of threads (with the same bits), and compares
-// all memory of the written arrays; the others must not change. Failures of GoogleTest name the
-// place.
+// all memory of the written arrays; the others must not change. Does the same on test_gpu()
+// (gpu_node.h), if there is one. Failures of GoogleTest name the place.
 void expect_as_cpu(const engine::NodeKind& kind, std::vector<TestArray> arrays,
                    size_t num_written = 1, const NodeCheck& check = {});
 // The arrays after the device's kernels ran.

@@ -74,8 +74,9 @@ TEST(CudaRecurrences, Decayed) {
   constexpr int64_t kGroups = 2, kHeads = 3;
   for (const Storage storage : kStates) {
     for (const int64_t tokens : kTokens) {
-      for (const auto& [p, n] : {std::pair{4, 8}, {3, 64}, {2, 129}}) {
+      for (const auto& [p, n] : {std::pair{4, 8}, {2, 64}, {1, 129}}) {
         for (int parts = 0; parts < 8; ++parts) {
+          if (tokens == 3 && parts % 4 != 3) continue;
           const engine::DecayedNode node{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
           const Shape numbers = {kGroups, kHeads, tokens};
           // As projections give them: tokens before heads.

@@ -16,7 +16,7 @@ struct RowLayout {
   int64_t rows, columns, gap;
 };
 constexpr RowLayout kRowLayouts[] = {{1, 1, 0},   {3, 7, 2},    {5, 32, 0}, {2, 512, 4},
-                                     {1, 513, 0}, {2, 3000, 8}, {2, 0, 0}};
+                                     {1, 513, 0}, {2, 1500, 8}, {2, 0, 0}};
 constexpr float kOdd[] = {NAN, INFINITY, -INFINITY, 0.0F, -0.0F};
 
 void put(TestArray& array, int64_t element, float number) {
@@ -55,7 +55,7 @@ TEST(CudaReductions, Folds) {
        {"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum", "reduce_prod", "reduce_sum",
         "reduce_sum_square", "reduce_max", "reduce_min", "reduce_mean", "reduce_log_sum_exp"}) {
     SCOPED_TRACE(name);
-    for (const auto type : {mil::DataType::Int32, mil::DataType::Int8, mil::DataType::UInt16}) {
+    for (const auto type : {mil::DataType::Int32, mil::DataType::UInt16}) {
       for (const auto& [rows, columns, gap] : kRowLayouts) {
         const int32_t high = columns > 100 ? 3 : 30;
         expect_as_cpu(engine::FoldNode{name, type},

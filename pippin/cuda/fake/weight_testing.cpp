@@ -65,6 +65,7 @@ void set_offsets(HeldWeight& held, const WeightCase& one, int64_t blocks, std::m
       held.offsets = floats(WeightType::BF16);
       break;
     default:
+      held.offsets.reserve(static_cast<size_t>(blocks));
       for (const uint8_t byte : random_bytes(random, blocks)) {
         held.offsets.push_back(static_cast<std::byte>(byte));
       }

@@ -63,6 +63,7 @@ struct DotArgs {
   int32_t row_blocks;  // of x
   MatrixNumbers numbers;
   bool has_aligned_x, has_aligned_rows;  // to 16 bytes, in whole groups
+  bool is_computed;                      // W
 };
 
 // Rows of x in 8 bits (dot_round.cuh).

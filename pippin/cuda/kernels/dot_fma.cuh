@@ -101,7 +101,8 @@ DEVICE void dot_fma(const DotArgs& a) {
   const auto row_of = [&](int r) {
     const int64_t j = min(first + r, p.n - 1);
     return WeightRow<F>(p.rows + place.matrix * a.w_batch_bytes, p.row_bytes, p.scales, p.shifts,
-                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows);
+                        a.numbers, j, place.matrix * p.n + j, a.k, a.has_aligned_rows,
+                        a.is_computed);
   };
   const float* x[M];
   UNROLL

@@ -25,7 +25,7 @@ DEVICE void dot_fma_many(const DotArgs& a) {
   const int64_t j = min(place.first_column + thread % kFmaManyColumns, place.n - 1);
   const WeightRow<F> w(place.rows + place.matrix * a.w_batch_bytes, place.row_bytes, place.scales,
                        place.shifts, a.numbers, j, place.matrix * place.n + j, a.k,
-                       a.has_aligned_rows);
+                       a.has_aligned_rows, a.is_computed);
   const float* const x = a.x + place.batch * a.x_batch +
                          min(place.first_row + thread % kFmaManyRows, a.m - 1) * a.x_stride;
   // Eight rows of W and four of x.

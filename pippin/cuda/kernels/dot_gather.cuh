@@ -7,7 +7,8 @@ namespace pippin::cuda {
 
 template <MatrixForm F>
 DEVICE void gather_row(const RowGatherArgs& a, int64_t i, int64_t row) {
-  const WeightRow<F> from(a.rows, a.row_bytes, a.scales, a.shifts, a.numbers, row, row, a.k, false);
+  const WeightRow<F> from(a.rows, a.row_bytes, a.scales, a.shifts, a.numbers, row, row, a.k, false,
+                          false);
   float* const y = a.y + i * a.y_stride;
   for (int group = thread_index(); group * 8 < a.k; group += block_threads()) {
     const Eight e = from.values(from.load(group, a.numbers));

@@ -47,31 +47,35 @@ struct WeightRow {
   const void* shifts;
   int64_t first_number;
   int k;
-  bool is_aligned;  // of F32, F16, BF16
+  bool is_aligned, is_computed;  // of F32, F16, BF16
 
   // Row j; `number_row` counts those of all batches.
   DEVICE WeightRow(const unsigned char* rows, int64_t row_bytes, const void* all_scales,
                    const void* all_shifts, const MatrixNumbers& numbers, int64_t j,
-                   int64_t number_row, int columns, bool aligned)
+                   int64_t number_row, int columns, bool aligned, bool computed)
       : row(rows + j * row_bytes),
         scales(all_scales),
         shifts(numbers.has_shifts ? all_shifts : nullptr),
         first_number(number_row * numbers.per_row),
         k(columns),
-        is_aligned(aligned) {
+        is_aligned(aligned),
+        is_computed(computed) {
     if constexpr (kIsPalette) {
       constexpr int kEntries = F == MatrixForm::Palette4 ? 16 : 256;
       scales = static_cast<const float*>(all_scales) + number_row / numbers.table_rows * kEntries;
     }
   }
 
+  // What an earlier kernel wrote may be in other caches than constants.
+  DEVICE uint4 load_sixteen(const uint4* p) const { return is_computed ? *p : load_stream(p); }
+
   DEVICE RawEight load(int group, const MatrixNumbers& numbers) const {
     RawEight raw;
     if constexpr (F == MatrixForm::F32) {
       const auto* p = reinterpret_cast<const uint32_t*>(row) + group * 8;
       if (is_aligned) {
-        raw.a = load_stream(reinterpret_cast<const uint4*>(p));
-        raw.b = load_stream(reinterpret_cast<const uint4*>(p) + 1);
+        raw.a = load_sixteen(reinterpret_cast<const uint4*>(p));
+        raw.b = load_sixteen(reinterpret_cast<const uint4*>(p) + 1);
       } else {
         uint32_t w[8];
         UNROLL
@@ -82,7 +86,7 @@ struct WeightRow {
     } else if constexpr (F == MatrixForm::F16 || F == MatrixForm::BF16) {
       const auto* p = reinterpret_cast<const uint16_t*>(row) + group * 8;
       if (is_aligned) {
-        raw.a = load_stream(reinterpret_cast<const uint4*>(p));
+        raw.a = load_sixteen(reinterpret_cast<const uint4*>(p));
       } else {
         uint32_t w[8];
         UNROLL

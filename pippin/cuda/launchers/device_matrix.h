@@ -1,4 +1,4 @@
-// Constant matrices on the device, in the forms that kernels read (kernels/dot_args.h).
+// Constant matrices on the device, in the forms that kernels read (cuda/kernels/dot_args.h).
 //
 // Compressed weights keep their bits if their blocks are whole rows or multiples of 8 columns:
 // scales become one for each unit of 32 columns (16 or 8, if blocks are smaller). Others are

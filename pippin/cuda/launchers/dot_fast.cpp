@@ -65,6 +65,7 @@ void add_rows(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     DotArgs args = dot_args(run, facts, first, kWarps * columns, 1);
     if (is_long) args.rounded = reinterpret_cast<const unsigned char*>(scratch);
+    if (args.blocks == 0) continue;
     const FormKernels& kernels = is_short ? kShortRow : is_long ? kRoundedRow : kRow;
     launches.push_back(Launch::of(kernel_for(kernels, facts), args, num_blocks(args, run),
                                   kWarps * 32, is_long ? shared : shared + (units + 1) / 2 * 80));
@@ -83,6 +84,7 @@ void add_tiles(const DotRun& run, const MatrixFacts& facts, std::byte* scratch,
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     DotArgs args = dot_args(run, facts, first, columns, rows);
     args.rounded = reinterpret_cast<const unsigned char*>(scratch);
+    if (args.blocks == 0) continue;
     launches.push_back(Launch::of(kernel_for(is_many ? kMany : kTile, facts), args,
                                   num_blocks(args, run), is_many ? 256 : 128,
                                   is_many ? kManyBytes + more : kTileBytes));
@@ -103,7 +105,7 @@ int64_t rounded_bytes(int64_t m, int64_t k, int64_t batches) {
 
 void add_fast_dot(const DotRun& run, const MatrixFacts& facts, const Limits& limits,
                   std::byte* scratch, std::vector<Launch>& launches) {
-  if (run.m == 0 || run.k == 0) return add_exact_dot(run, facts, launches);
+  if (run.m == 0 || run.k == 0 || run.batches == 0) return add_exact_dot(run, facts, launches);
   const bool in_tiles = run.m > 1 && limits.has_tensor_cores();
   if (in_tiles) {
     add_round(run, scratch, true, launches);

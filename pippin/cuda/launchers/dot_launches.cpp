@@ -47,6 +47,7 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   args.x_batch = run.x_batch;
   args.y_batch = run.y_batch;
   args.w_batch_bytes = run.w_batch_bytes;
+  args.is_computed = run.is_computed;
   args.pairs = run.pairs;
   args.num_pairs = run.num_pairs;
   args.pairs_share_x = run.pairs_share_x;

@@ -21,6 +21,7 @@ struct DotRun {
   int64_t x_stride = 0, residual_stride = 0;
   int64_t m = 0, k = 0;
   int64_t batches = 1, x_batch = 0, y_batch = 0, w_batch_bytes = 0;
+  bool is_computed = false;  // W
   // See DotArgs::pairs; m is 1.
   const ExpertPair* pairs = nullptr;
   const int32_t* num_pairs = nullptr;

@@ -82,6 +82,7 @@ class BatchedDotLauncher : public Launcher {
     run.x_batch = x.strides[0];
     run.y_batch = y.strides[0];
     run.w_batch_bytes = w.strides[0] * element;
+    run.is_computed = true;
     MatrixFacts facts;
     facts.form = form_of(w.storage);
     add_exact_dot(run, facts, launches);

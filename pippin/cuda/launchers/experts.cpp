@@ -213,6 +213,7 @@ class ExpertsLauncher : public Launcher {
 
 LauncherPointer make_launcher_of(const ExpertsNode& node, const LauncherSource& source) {
   std::vector<DeviceMatrix> matrices;
+  matrices.reserve(3);
   for (const auto* stack : {&node.gate, &node.up, &node.down}) {
     auto matrix = upload_stack(*stack, source.options.cpu, source.weights);
     if (!matrix) return nullptr;

@@ -23,7 +23,7 @@ class ReduceLauncher : public Launcher {
     if (x.shape[0] == 0) return;
     const ReduceArgs args{y.data,     x.data, rows_args(y, x), op_, x.storage == Storage::I32,
                           is_signed_, bits_};
-    launches.push_back(row_launch(Kernel::reduce, args, 2));
+    launches.push_back(row_launch(Kernel::reduce, args));
   }
 
  private:
@@ -40,7 +40,7 @@ class ArgLauncher : public Launcher {
     const Operand& x = context.operands[1];
     if (x.shape[0] == 0) return;
     const ArgArgs args{y.ints(), x.data, rows_args(y, x), x.storage == Storage::I32, smallest_};
-    launches.push_back(row_launch(Kernel::arg, args, 2));
+    launches.push_back(row_launch(Kernel::arg, args));
   }
 
  private:

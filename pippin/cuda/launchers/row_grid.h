@@ -28,10 +28,10 @@ inline bool has_vectors(const void* data, int64_t stride, int64_t rows) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0 && (rows == 1 || stride % 4 == 0);
 }
 
-// A launch for all rows; a thread for each `per_thread` columns where rows have blocks.
+// A launch for all rows; a thread for four columns where rows have blocks, if there are so many.
 template <typename Args>
-Launch row_launch(Kernel kernel, const Args& args, int64_t per_thread = 4) {
-  constexpr int64_t kWarps = 4, kMostWarps = 32;
+Launch row_launch(Kernel kernel, const Args& args) {
+  constexpr int64_t kWarps = 4, kColumns = 4 * 32;  // of a warp
   constexpr size_t kSharedBytes = 3 * 32 * sizeof(double);
   const RowsArgs& rows = args.rows;
   if (rows.by_warps) {
@@ -39,10 +39,9 @@ Launch row_launch(Kernel kernel, const Args& args, int64_t per_thread = 4) {
     return Launch::of(kernel, args, (rows.rows + warps - 1) / warps,
                       static_cast<unsigned>(warps * 32), kSharedBytes);
   }
-  const int64_t columns = 32 * per_thread;
-  const int64_t warps = std::min((rows.columns + columns - 1) / columns, kMostWarps);
-  return Launch::of(kernel, args, rows.rows,
-                    static_cast<unsigned>(std::max<int64_t>(2, warps) * 32), kSharedBytes);
+  const int64_t warps =
+      std::clamp<int64_t>((rows.columns + kColumns - 1) / kColumns, 2, most_threads(kernel) / 32);
+  return Launch::of(kernel, args, rows.rows, static_cast<unsigned>(warps * 32), kSharedBytes);
 }
 
 }  // namespace pippin::cuda

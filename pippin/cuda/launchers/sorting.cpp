@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "pippin/base/numbers/checked.h"
 #include "pippin/cuda/kernels/sort_args.h"
 #include "pippin/cuda/launchers/element_grid.h"
 #include "pippin/cuda/launchers/launchers.h"
@@ -19,8 +20,8 @@ struct Chunks {
   int64_t chunk, count, kept;
 
   Chunks(int64_t n, int64_t k)
-      : chunk(std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))), 64,
-                                  SortArgs::kMostOfChunk)),
+      : chunk(std::max<int64_t>(64, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(
+                                        std::min<int64_t>(n, SortArgs::kMostOfChunk)))))),
         count((n + chunk - 1) / chunk),
         kept(std::min(k, chunk)) {}
   int64_t keys_of_row() const { return count * kept; }
@@ -90,9 +91,11 @@ LauncherPointer make_launcher_of(const engine::SortNode& node, const LauncherSou
   const int64_t rows = x.shape[0].upper(), n = x.shape[1].upper();
   const int64_t k = source.node.views.front().shape[1].upper();
   const Chunks chunks(n, k);
-  // The sizes of a run may be smaller, and then need less.
-  const int64_t keys = chunks.count > 1 ? 2 * rows * chunks.keys_of_row() : 0;
-  return std::make_unique<SortLauncher>(node.ascending, keys * kKeyBytes);
+  if (chunks.count == 1) return std::make_unique<SortLauncher>(node.ascending, 0);
+  // Two arrays of keys; smaller sizes of a run need less.
+  const auto keys = checked_mul(rows, chunks.count);
+  const auto bytes = keys ? checked_mul(*keys, 2 * chunks.kept * kKeyBytes) : std::nullopt;
+  return bytes ? std::make_unique<SortLauncher>(node.ascending, *bytes) : nullptr;
 }
 
 }  // namespace pippin::cuda

@@ -97,13 +97,16 @@ bool CudaExecution::put_causal_mask(size_t index, int64_t past, size_t lane) {
   return seat(lane).put_causal_mask(index, past);
 }
 
-void CudaExecution::run(size_t lane, std::optional<engine::WantedRows> /*rows*/) {
+void CudaExecution::run(size_t lane, std::optional<engine::WantedRows> rows) {
+  seat(lane).rows = rows;
   run_lanes({&lane, 1}, /*may_stop=*/false);
 }
 void CudaExecution::run_cancellable(size_t lane) {
+  seat(lane).rows.reset();
   run_lanes({&lane, 1}, /*may_stop=*/true);
 }
 void CudaExecution::run_together(std::span<const size_t> lanes) {
+  for (const size_t lane : lanes) seat(lane).rows.reset();
   if (plan_.resources().run.joins) return run_lanes(lanes, /*may_stop=*/false);
   for (const size_t& lane : lanes) run_lanes({&lane, 1}, /*may_stop=*/false);
 }
@@ -225,7 +228,10 @@ void CudaExecution::queue_largest(size_t index, size_t begin, size_t count,
         memory_.data() + count_ * (lane_stride_ + scratch_stride_) + lane * kLargestBytes;
     auto* const result = reinterpret_cast<int32_t*>(failed(lane) + num_nodes());
     add_largest(output.floats() + begin, static_cast<int64_t>(count), memory, result, made_);
-    for (const Launch& launch : made_) queue_launch(*timeline_, plan_.resources().kernels, launch);
+    for (const Launch& launch : made_) {
+      const Start start = &launch == made_.data() ? Start::InOrder : Start::Early;
+      queue_launch(*timeline_, plan_.resources().kernels, launch, start);
+    }
     asked.push_back(lane);
   }
   synchronize();

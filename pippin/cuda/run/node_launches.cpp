@@ -47,10 +47,9 @@ void LaneLaunches::forget() {
   for (Seen& seen : nodes_) seen.operands.clear();
 }
 
-uint64_t LaneLaunches::look(size_t node, const engine::Lane& lane) {
+uint64_t LaneLaunches::look(size_t node, std::span<const Operand> operands,
+                            std::span<const int64_t> scalars) {
   Seen& seen = nodes_[node];
-  const auto operands = lane.operands(node);
-  const auto scalars = lane.scalars(node);
   const bool is_same =
       std::equal(operands.begin(), operands.end(), seen.operands.begin(), seen.operands.end(),
                  same_operand) &&
@@ -61,12 +60,11 @@ uint64_t LaneLaunches::look(size_t node, const engine::Lane& lane) {
   return ++seen.version;
 }
 
-const NodeLaunches& LaneLaunches::of(size_t node, const engine::Lane& lane, std::byte* scratch,
-                                     uint32_t* failed) {
+const NodeLaunches& LaneLaunches::of(size_t node, std::byte* scratch, uint32_t* failed) {
   Seen& seen = nodes_[node];
   if (seen.made != seen.version) {
     made_.clear();
-    launchers_[node]->add({lane.operands(node), lane.scalars(node), scratch, failed}, made_);
+    launchers_[node]->add({seen.operands, seen.scalars, scratch, failed}, made_);
     seen.launches.replace(made_);
     seen.made = seen.version;
   }

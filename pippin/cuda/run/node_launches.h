@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pippin/cuda/launchers/launcher.h"
@@ -27,10 +28,10 @@ class LaneLaunches {
   void forget();
   // A number that changes with the node's operands and scalars. Looks at them; needed only for
   // nodes that may move.
-  uint64_t look(size_t node, const engine::Lane& lane);
+  uint64_t look(size_t node, std::span<const engine::Operand> operands,
+                std::span<const int64_t> scalars);
   // As of the last look.
-  const NodeLaunches& of(size_t node, const engine::Lane& lane, std::byte* scratch,
-                         uint32_t* failed);
+  const NodeLaunches& of(size_t node, std::byte* scratch, uint32_t* failed);
 
  private:
   struct Seen {

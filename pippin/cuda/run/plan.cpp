@@ -35,6 +35,19 @@ std::string node_line(const Node& node) {
   return text;
 }
 
+std::vector<engine::OutputRows::Facts> row_facts(const engine::NodePlan& plan,
+                                                 const std::vector<LauncherPointer>& launchers) {
+  std::vector<engine::OutputRows::Facts> facts;
+  facts.reserve(launchers.size());
+  for (size_t i = 0; i < launchers.size(); ++i) {
+    const Node& node = plan.nodes[i];
+    const bool is_elementwise =
+        node.as<engine::UnaryNode>() != nullptr || node.as<engine::BinaryNode>() != nullptr;
+    facts.push_back({is_elementwise, launchers[i]->row_axis()});
+  }
+  return facts;
+}
+
 std::byte* state_on_device(const ResourcesPointer& resources, engine::State& state, size_t index) {
   const auto& memory = state.memory<CudaState>(resources->name);
   if (!memory.is_on(*resources->gpu)) {
@@ -71,6 +84,7 @@ CudaPlan::CudaPlan(ResourcesPointer resources, engine::NodePlan made,
     joints_.push_back(joint_of(nodes_.nodes[i], *launchers_[i]));
     weights_read_ += static_cast<uint64_t>(launchers_[i]->weight_bytes());
   }
+  output_rows_.emplace(nodes_, row_facts(nodes_, launchers_));
   for (size_t i = 0; i < nodes_.inputs.size(); ++i) {
     only_masks_.push_back(engine::only_masks_attention(nodes_, i));
     is_read_.push_back(layout_->of_input[i].size() > 1);  // the first is the input itself

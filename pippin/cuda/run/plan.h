@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "pippin/cuda/run/resources.h"
 #include "pippin/engine/nodes/node_plan.h"
 #include "pippin/engine/run/lane.h"
+#include "pippin/engine/run/output_rows.h"
 
 namespace pippin::cuda {
 
@@ -50,6 +52,7 @@ class CudaPlan final : public engine::Plan {
   const std::vector<LauncherPointer>& launchers() const { return launchers_; }
   bool moves(size_t node) const { return moves_[node]; }
   bool has_state(size_t node) const;  // whether it reads or writes one
+  const engine::OutputRows& output_rows() const { return *output_rows_; }
   const Joint& joint(size_t node) const { return joints_[node]; }
   bool only_masks(size_t input) const { return only_masks_[input]; }
   bool is_read(size_t input) const { return is_read_[input]; }  // by a node
@@ -72,6 +75,7 @@ class CudaPlan final : public engine::Plan {
   std::shared_ptr<const engine::LaneLayout> layout_;
   std::vector<bool> moves_, only_masks_, is_read_;
   std::vector<Joint> joints_;
+  std::optional<engine::OutputRows> output_rows_;
   uint64_t scratch_ = 0, weights_read_ = 0;
 };
 

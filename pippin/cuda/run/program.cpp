@@ -38,7 +38,8 @@ Program::Program(const CudaPlan& plan, std::vector<Seat*> seats, JointMemory joi
 }
 
 bool Program::item_moves(size_t item) const {
-  return item < num_masks_ || plan_.moves(item - num_masks_);
+  return item < num_masks_ || plan_.moves(item - num_masks_) ||
+         plan_.output_rows().may_skip(item - num_masks_);
 }
 
 const NodeLaunches& Program::launches_of(size_t item, size_t index) {
@@ -46,7 +47,7 @@ const NodeLaunches& Program::launches_of(size_t item, size_t index) {
   if (item < num_masks_) return seat.masks[item];
   const size_t node = item - num_masks_;
   if (joints_[node].is_joint) return joints_[node].launches;
-  return seat.launches.of(node, seat.lane, seat.scratch, seat.failed + node);
+  return seat.launches.of(node, seat.scratch, seat.failed + node);
 }
 
 void Program::prepare(Timeline& timeline) {
@@ -82,7 +83,7 @@ bool Program::update_joint(size_t node) {
   bool is_same = joint.looked.size() == seats_.size();
   joint.looked.resize(seats_.size());
   for (size_t i = 0; i < seats_.size(); ++i) {
-    const uint64_t version = seats_[i]->launches.look(node, seats_[i]->lane);
+    const uint64_t version = seats_[i]->look(node);
     is_same = is_same && joint.looked[i] == version;
     joint.looked[i] = version;
   }
@@ -180,7 +181,7 @@ const Launch& Program::launch_of(const Step& step, size_t index) const {
   Seat& seat = *seats_[step_seats_[step.first_seat + index]];
   if (step.item < num_masks_) return seat.masks[step.item].launches[step.launch];
   const size_t node = step.item - num_masks_;
-  return seat.launches.of(node, seat.lane, seat.scratch, seat.failed + node).launches[step.launch];
+  return seat.launches.of(node, seat.scratch, seat.failed + node).launches[step.launch];
 }
 
 void Program::place_arguments(Timeline& timeline) {
@@ -262,11 +263,12 @@ void Program::queue(Timeline& timeline, const std::vector<InputCopy>& copies, Ma
 void Program::queue_step(Timeline& timeline, const Step& step) {
   const Launch& launch = launch_of(step, 0);
   const auto lanes = static_cast<unsigned>(step.num_seats);
+  const Start start = &step == steps_.data() ? Start::InOrder : Start::Early;
   if (step.place == kNoPlace) {
-    return queue_kernel(timeline, step.function, launch, lanes, launch.arguments.data());
+    return queue_kernel(timeline, step.function, launch, lanes, launch.arguments.data(), start);
   }
   const Address arguments = device_table_.address() + step.place;
-  queue_kernel(timeline, step.function, launch, lanes, &arguments);
+  queue_kernel(timeline, step.function, launch, lanes, &arguments, start);
 }
 
 }  // namespace pippin::cuda

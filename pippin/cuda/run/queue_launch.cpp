@@ -3,7 +3,7 @@
 namespace pippin::cuda {
 
 void queue_kernel(Timeline& timeline, Function function, const Launch& launch, unsigned lanes,
-                  const void* parameter) {
+                  const void* parameter, Start start) {
   LaunchAttribute early;
   early.id = LaunchAttribute::kStartsEarly;
   early.value.starts_early = 1;
@@ -14,7 +14,7 @@ void queue_kernel(Timeline& timeline, Function function, const Launch& launch, u
   config.block_x = launch.threads;
   config.shared_bytes = launch.shared_bytes;
   config.stream = timeline.stream();
-  if (timeline.gpu().starts_early()) {
+  if (start == Start::Early && timeline.gpu().starts_early()) {
     config.attributes = &early;
     config.num_attributes = 1;
   }
@@ -23,8 +23,10 @@ void queue_kernel(Timeline& timeline, Function function, const Launch& launch, u
   timeline.mark_busy();
 }
 
-void queue_launch(Timeline& timeline, const LoadedKernels& kernels, const Launch& launch) {
-  queue_kernel(timeline, kernels.find(launch.kernel, false), launch, 1, launch.arguments.data());
+void queue_launch(Timeline& timeline, const LoadedKernels& kernels, const Launch& launch,
+                  Start start) {
+  queue_kernel(timeline, kernels.find(launch.kernel, false), launch, 1, launch.arguments.data(),
+               start);
 }
 
 }  // namespace pippin::cuda

@@ -22,6 +22,7 @@ Seat::Seat(const CudaPlan& plan, std::byte* arena, std::byte* scratch_place, uin
       masks(plan.inputs().size()),
       outputs(plan.outputs().size()),
       plan_(plan),
+      output_rows_(plan.output_rows()),
       inputs_(plan.inputs().size()) {}
 
 void Seat::move_to(std::byte* arena, std::byte* scratch_place, uint32_t* words) {
@@ -71,6 +72,14 @@ void Seat::take_values() {
     if (inputs_[i].past) add_causal_mask(lane.input(i), *inputs_[i].past, made_);
     masks[i].replace(made_);
   }
+}
+
+uint64_t Seat::look(size_t node) {
+  std::span<const engine::Operand> operands = lane.operands(node);
+  if (rows && output_rows_.may_skip(node)) {
+    operands = output_rows_.only(node, lane, *rows).value_or(operands);
+  }
+  return launches.look(node, operands, lane.scalars(node));
 }
 
 void Seat::add_copies(std::vector<InputCopy>& copies) {

@@ -34,6 +34,8 @@ class Seat {
   bool put_causal_mask(size_t index, int64_t past);
   // Before a run, when the inputs have been written.
   void take_values();
+  // The version of a node's operands: of the wanted rows alone, where nothing else reads them.
+  uint64_t look(size_t node);
   void add_copies(std::vector<InputCopy>& copies);
   void forget_outputs();
 
@@ -43,6 +45,7 @@ class Seat {
   uint32_t* failed;                 // a word for each node, in the host's memory
   std::vector<NodeLaunches> masks;  // by input
   CudaState* state = nullptr;
+  std::optional<engine::WantedRows> rows;  // of the next run
   struct Output {
     engine::Memory bytes;  // on the host, where they have been asked for
     ByteRange fetched;     // since the last run
@@ -63,6 +66,7 @@ class Seat {
   };
 
   const CudaPlan& plan_;
+  engine::OutputRows output_rows_;
   std::vector<Input> inputs_;
   std::vector<Launch> made_;
 };

@@ -25,6 +25,13 @@ int64_t lane_stride(const CpuPlan& plan) {
   return align_up<int64_t>(std::max<int64_t>(plan.node_plan.arena_size, 1), 4096) + 5 * 64;
 }
 
+std::vector<OutputRows::Facts> row_facts(const CpuPlan& plan) {
+  std::vector<OutputRows::Facts> facts;
+  facts.reserve(plan.steps.size());
+  for (const auto& step : plan.steps) facts.push_back({step->is_elementwise(), step->row_axis()});
+  return facts;
+}
+
 std::byte* state_address(State& state, size_t index) {
   return state.memory<HostState>(HostState::kDevice).here(index).data();
 }
@@ -38,7 +45,7 @@ class CpuExecution final : public DeviceExecution {
         stride_(lane_stride(plan)),
         arenas_(plan.arena_bytes(), "working memory"),
         scratch_size_(plan.scratch_size),
-        output_rows_(plan) {
+        output_rows_(plan.node_plan, row_facts(plan)) {
     reserve_scratch();
     lanes_.emplace_back(layout_, arenas_.data());
     errors_.resize(1);

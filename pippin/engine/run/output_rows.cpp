@@ -73,37 +73,38 @@ std::vector<OutputRows::Written> OutputRows::made_of(const NodePlan& plan, const
   return reads->second.made;
 }
 
-std::optional<OutputRows::OutputStep> OutputRows::find(const CpuPlan& plan, size_t index,
-                                                       const Uses& uses) {
-  const Step& step = *plan.steps[index];
-  const bool elementwise = step.is_elementwise();
-  if (!elementwise && step.row_axis() != 0) return std::nullopt;
+std::optional<OutputRows::OutputStep> OutputRows::find(const NodePlan& plan, const Facts& facts,
+                                                       size_t index, const Uses& uses) {
+  const Node& step = plan.nodes[index];
+  const bool elementwise = facts.is_elementwise;
+  if (!elementwise && facts.row_axis != 0) return std::nullopt;
   OutputStep found;
   for (size_t v = 0; v < step.views.size(); ++v) {
     const View& view = step.views[v];
-    const bool rows = elementwise || plan.node_plan.buffer(view).kind != Buffer::Kind::Constant;
+    const bool rows = elementwise || plan.buffer(view).kind != Buffer::Kind::Constant;
     found.has_rows.push_back(rows);
     if (rows && (!engine::has_rows(view) || (!elementwise && view.rank() != 2))) {
       return std::nullopt;
     }
     if (v >= step.num_written) continue;
-    const auto made = made_of(plan.node_plan, uses, index, v, view);
+    const auto made = made_of(plan, uses, index, v, view);
     if (made.empty()) return std::nullopt;
     found.made.insert(found.made.end(), made.begin(), made.end());
   }
   return found;
 }
 
-OutputRows::OutputRows(const CpuPlan& plan) : steps_(plan.steps.size()) {
+OutputRows::OutputRows(const NodePlan& plan, const std::vector<Facts>& facts)
+    : steps_(plan.nodes.size()) {
   Uses uses;
-  uses.outputs = outputs_by_buffer(plan.node_plan);
-  for (const auto& step : plan.steps) {
-    for (const View& view : step->views) ++uses.touched[view.buffer];
+  uses.outputs = outputs_by_buffer(plan);
+  for (const Node& step : plan.nodes) {
+    for (const View& view : step.views) ++uses.touched[view.buffer];
   }
   for (size_t i = steps_.size(); i-- > 0;) {  // readers before the step that writes
-    auto found = find(plan, i, uses);
+    auto found = find(plan, facts[i], i, uses);
     if (!found) continue;
-    const Step& step = *plan.steps[i];
+    const Node& step = plan.nodes[i];
     operands_.resize(std::max(operands_.size(), step.views.size()));
     for (size_t v = step.num_written; v < step.views.size(); ++v) {
       const View& view = step.views[v];

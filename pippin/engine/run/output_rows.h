@@ -8,14 +8,20 @@
 #include <span>
 #include <vector>
 
-#include "pippin/engine/run/cpu_plan.h"
+#include "pippin/engine/nodes/node_plan.h"
 #include "pippin/engine/run/lane.h"
 
 namespace pippin::engine {
 
 class OutputRows {
  public:
-  explicit OutputRows(const CpuPlan& plan);
+  // How a node computes: as Step's functions of these names say.
+  struct Facts {
+    bool is_elementwise = false;
+    int row_axis = -1;
+  };
+  // `facts`: by node.
+  OutputRows(const NodePlan& plan, const std::vector<Facts>& facts);
 
   // Whether the step's rows become only rows of outputs: it computes them row by row
   // (Step::row_axis()) or element by element.
@@ -47,7 +53,8 @@ class OutputRows {
 
   static std::vector<Written> made_of(const NodePlan& plan, const Uses& uses, size_t step,
                                       size_t operand, const View& view);
-  static std::optional<OutputStep> find(const CpuPlan& plan, size_t step, const Uses& uses);
+  static std::optional<OutputStep> find(const NodePlan& plan, const Facts& facts, size_t step,
+                                        const Uses& uses);
 
   std::vector<OutputStep> steps_;
   std::vector<Operand> operands_;
