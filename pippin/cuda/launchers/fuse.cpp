@@ -52,6 +52,7 @@ class Fuser {
     parts.reserve(count);
     for (size_t i = first; i < first + count; ++i) parts.push_back(std::move(nodes[i]));
     std::vector<bool> is_internal;
+    is_internal.reserve(2 * count);
     for (const Node& part : parts) {
       for (size_t i = 0; i < part.num_written; ++i) {
         const View& written = part.views[i];

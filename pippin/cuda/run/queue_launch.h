@@ -17,6 +17,6 @@ void queue_kernel(Timeline& timeline, Function function, const Launch& launch, u
                   const void* parameter, Start start);
 // NAME, with the launch's arguments.
 void queue_launch(Timeline& timeline, const LoadedKernels& kernels, const Launch& launch,
-                  Start start);
+                  Start start = Start::InOrder);
 
 }  // namespace pippin::cuda

@@ -50,9 +50,12 @@ struct Namer {
   std::string operator()(const ExpertsNode&) const { return with_kernel("experts", kernel); }
   std::string operator()(const FillNode&) const { return "fill"; }
   std::string operator()(const FusedNode& fused) const {
-    std::string name;
-    for (const Node& part : fused.parts) name += (name.empty() ? "" : ", ") + node_name(part);
-    return "[" + name + "]";
+    std::string name = "[";
+    for (const Node& part : fused.parts) {
+      if (name.size() > 1) name += ", ";
+      name += node_name(part);
+    }
+    return name + "]";
   }
   std::string operator()(const GateNode& gate) const { return gate.name + " * up"; }
   std::string operator()(const GatherNode& gather) const { return gather.places.name; }

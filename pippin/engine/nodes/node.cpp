@@ -6,6 +6,9 @@ namespace pippin::engine {
 
 Node fuse(std::vector<Node> parts, std::vector<bool> is_internal) {
   Node node{CopyNode{}, {}, 0, {}};
+  size_t views = 0;
+  for (const Node& part : parts) views += part.views.size();
+  node.views.reserve(views);
   for (const bool written : {true, false}) {
     for (const Node& part : parts) {
       for (size_t i = 0; i < part.views.size(); ++i) {
