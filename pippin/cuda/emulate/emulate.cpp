@@ -7,14 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include <boost/context/fiber.hpp>
+#include <boost/context/detail/fcontext.hpp>
 
 #include "pippin/base/error.h"
 
 namespace pippin::cuda::emulate {
 namespace {
 
-namespace context = boost::context;
+// The functions below boost::context::fiber, whose templates libc++ rejects in C++20.
+namespace context = boost::context::detail;
 
 constexpr size_t kStackBytes = size_t{64} << 10;
 
@@ -35,62 +36,42 @@ struct Copy {
   size_t bytes, group;
 };
 struct Thread {
-  context::fiber fiber;
+  context::fcontext_t context = nullptr;  // where it goes on
   Place place;
   Warp* warp = nullptr;
   uint64_t exchanges = 0;
   std::vector<Copy> copies;  // of copy_later()
   size_t copy_groups = 0, copied = 0;
   bool is_done = false;
-  bool waits = false;
-};
-
-// A stack that is used again by later threads.
-class Stacks {
- public:
-  context::stack_context take() {
-    if (free_.empty()) {
-      memory_.push_back(std::make_unique<std::byte[]>(kStackBytes));
-      free_.push_back(memory_.back().get());
-    }
-    context::stack_context stack;
-    stack.size = kStackBytes;
-    stack.sp = free_.back() + kStackBytes;
-    free_.pop_back();
-    return stack;
-  }
-  void give_back(const context::stack_context& stack) {
-    free_.push_back(static_cast<std::byte*>(stack.sp) - kStackBytes);
-  }
-
- private:
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-  std::vector<std::byte*> free_;
 };
 
 struct Machine {
-  Stacks stacks;
+  std::vector<std::unique_ptr<std::byte[]>> stacks;  // by thread of a block
+  const std::function<void()>* body = nullptr;
   Order order;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::vector<unsigned char> shared;
   Meeting meeting;
   Thread* running = nullptr;
-  context::fiber scheduler;
+  context::fcontext_t scheduler = nullptr;  // the caller of run_block()
 };
 Machine& machine() {
   static thread_local Machine machine;
   return machine;
 }
 
-struct Allocator {
-  context::stack_context allocate() { return machine().stacks.take(); }
-  void deallocate(const context::stack_context& stack) { machine().stacks.give_back(stack); }
-};
-
 void hand_over() {
   Machine& all = machine();
-  all.scheduler = std::move(all.scheduler).resume();
+  all.scheduler = context::jump_fcontext(all.scheduler, nullptr).fctx;
+}
+
+// The first function of each thread; never returns.
+void enter(context::transfer_t caller) {
+  machine().scheduler = caller.fctx;
+  (*machine().body)();
+  machine().running->is_done = true;
+  hand_over();
 }
 
 void wait(Meeting& meeting, unsigned threads) {
@@ -109,19 +90,15 @@ void run_block(const Grid& grid, Index block, const std::function<void()>& body,
   all.shared.assign(grid.shared_bytes + 127, 0xEE);
   all.meeting = {};
   all.warps.assign((grid.threads + 31) / 32, {});
+  all.body = &body;
   all.threads.clear();
   all.threads.resize(grid.threads);
   for (unsigned i = 0; i < grid.threads; ++i) {
     Thread& thread = all.threads[i];
     thread.place = {{i, 0, 0}, block, {grid.threads, 1, 1}, grid.blocks};
     thread.warp = &all.warps[i / 32];
-    thread.fiber = context::fiber(std::allocator_arg, Allocator(), [&](context::fiber&& scheduler) {
-      Machine& now = machine();
-      now.scheduler = std::move(scheduler);
-      body();
-      now.running->is_done = true;
-      return std::move(now.scheduler);
-    });
+    if (all.stacks.size() <= i) all.stacks.push_back(std::make_unique<std::byte[]>(kStackBytes));
+    thread.context = context::make_fcontext(all.stacks[i].get() + kStackBytes, kStackBytes, enter);
   }
   std::vector<unsigned> turns(grid.threads);
   std::iota(turns.begin(), turns.end(), 0U);
@@ -136,13 +113,12 @@ void run_block(const Grid& grid, Index block, const std::function<void()>& body,
       Thread& thread = all.threads[i];
       if (thread.is_done) continue;
       all.running = &thread;
-      thread.fiber = std::move(thread.fiber).resume();
+      thread.context = context::jump_fcontext(thread.context, nullptr).fctx;
       if (thread.is_done) --left;
     }
     uint64_t rounds_now = 0;
     for (const Warp& warp : all.warps) rounds_now += warp.meeting.round;
     if (left == left_before && all.meeting.round == before && rounds_now == rounds) {
-      all.threads.clear();
       fail(ErrorCode::Internal, "block {}: {} of {} threads wait for others that ended", block.x,
            left, grid.threads);
     }

@@ -17,6 +17,7 @@
 
 namespace pippin::cuda {
 
+// NOLINTBEGIN(readability-identifier-naming): CUDA's names
 struct uint2 {
   uint32_t x, y;
 };
@@ -26,6 +27,7 @@ struct alignas(16) uint4 {
 struct alignas(16) float4 {
   float x, y, z, w;
 };
+// NOLINTEND(readability-identifier-naming)
 inline float4 make_float4(float x, float y, float z, float w) {
   return {x, y, z, w};
 }

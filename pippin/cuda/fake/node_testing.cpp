@@ -55,6 +55,7 @@ namespace {
 
 std::vector<Operand> operands_of(std::vector<TestArray>& arrays) {
   std::vector<Operand> operands;
+  operands.reserve(arrays.size());
   for (TestArray& array : arrays) operands.push_back(array.operand());
   return operands;
 }
