@@ -92,7 +92,8 @@ pippin_find_nvcc()
 # each.
 function(pippin_cuda_fatbin output source)
   add_custom_command(OUTPUT ${output} ${output}.log
-    COMMAND sh -c [["$@" >"$0" 2>&1 || (cat "$0" && false)]] ${output}.log ${PIPPIN_NVCC} -std=c++17 -O3 --resource-usage -I ${PROJECT_SOURCE_DIR}
+    COMMAND sh -c [["$@" >"$0" 2>&1 || (cat "$0" && false)]] ${output}.log
+      ${PIPPIN_NVCC} -std=c++17 -O3 --resource-usage -I ${PROJECT_SOURCE_DIR}
       -ccbin ${PIPPIN_NVCC_HOST} -fatbin -Xfatbin -compress-all ${PIPPIN_CUDA_CODE}
       -MD -MF ${output}.d -o ${output} ${source}
     DEPENDS ${source} DEPFILE ${output}.d COMMENT "Compiling CUDA kernels for ${PIPPIN_CUDA_TARGETS}" VERBATIM)
