@@ -23,12 +23,14 @@ struct Driver {
   std::string words(Result result) const;
 };
 
-// The driver's name of a function: kSymbol<&Driver::allocate> is "cuMemAlloc".
+// The driver's name of a function: kSymbol<&Driver::allocate> is "cuMemAlloc". GCC shows explicit
+// specializations unless each of them is hidden.
 template <auto Member>
 inline constexpr std::string_view kSymbol = "";
-#define PIPPIN_CUDA_FUNCTION(member, symbol, parameters) \
-  template <>                                            \
-  inline constexpr std::string_view kSymbol<&Driver::member> = #symbol;
+#define PIPPIN_CUDA_FUNCTION(member, symbol, parameters)                                     \
+  template <>                                                                                \
+  [[gnu::visibility("hidden")]] inline constexpr std::string_view kSymbol<&Driver::member> = \
+      #symbol;
 #include "pippin/cuda/driver/functions.inc"
 #undef PIPPIN_CUDA_FUNCTION
 
