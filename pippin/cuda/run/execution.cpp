@@ -177,8 +177,9 @@ ByteSpan CudaExecution::output_part(size_t index, size_t begin, size_t size, siz
   Seat& one = seat(lane);
   const engine::Operand& operand = one.lane.output(index);
   Seat::Output& output = one.outputs.at(index);
-  const ByteSpan place(output.bytes.data() + begin, size);
-  if (output.fetched.begin <= begin && begin + size <= output.fetched.end) return place;
+  if (output.fetched.begin <= begin && begin + size <= output.fetched.end) {
+    return {output.bytes.data() + begin, size};
+  }
   const uint64_t all = byte_size(operand);
   if (begin > all || size > all - begin) {
     fail(ErrorCode::InvalidArgument, "bytes [{}, {}) of output {}, which has {}", begin,
