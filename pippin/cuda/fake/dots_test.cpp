@@ -63,7 +63,7 @@ TEST(CudaDots, SeveralDenseProducts) {
   expect_as_cpu(dot_node(products), arrays, results.size());
 }
 
-TEST(CudaDots, NothingToDo) {
+TEST(CudaDots, NothingToCompute) {
   TestArrays make(3);
   const DotNode node = dot_node({{4, DenseWeight{Storage::F32}, false}});
   expect_as_cpu(node, {make.result({0, 4}), make.floats({0, 8}), make.floats({4, 8})});
