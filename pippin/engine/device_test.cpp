@@ -47,17 +47,6 @@ ComputeOptions on_cpu() {
   return compute;
 }
 
-// The message of an Error, and its code.
-template <typename Body>
-std::pair<ErrorCode, std::string> fault(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::Internal, "no error"};
-}
-
 // A sequence of rows of random numbers in one lane of an execution.
 class Sequence {
  public:

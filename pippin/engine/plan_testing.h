@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "pippin/base/error.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/model.h"
 #include "pippin/mil/text/text.h"
@@ -39,6 +40,17 @@ inline mil::Model make_model(const std::string& body) {
   }
   model.functions.push_back(std::move(description));
   return model;
+}
+
+// The code and message of the Error that the call throws; Internal if it throws none.
+template <typename Body>
+std::pair<ErrorCode, std::string> fault(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ErrorCode::Internal, "no error"};
 }
 
 }  // namespace pippin::engine

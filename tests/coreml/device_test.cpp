@@ -22,6 +22,7 @@ namespace pippin {
 namespace {
 
 namespace fs = std::filesystem;
+using engine::fault;
 using standin::Behaviour;
 using standin::StandinTest;
 
@@ -138,16 +139,6 @@ TEST_F(CoreMl, RunsWhatIsNoPlan) {
         {"ids", tensor(DataType::Int32, {1, 0, static_cast<double>(rows % 2)})}};
     expect_close(there.function().predict(inputs), here.function().predict(inputs));
   }
-}
-
-template <typename Body>
-std::pair<ErrorCode, std::string> fault(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::Internal, "no error"};
 }
 
 class CoreMlErrors : public StandinTest {

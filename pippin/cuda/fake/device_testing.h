@@ -68,16 +68,7 @@ inline engine::PlanOptions tiny_options(const engine::ComputeOptions& compute, i
   return options;
 }
 
-// The message of an Error, and its code.
-template <typename Body>
-std::pair<ErrorCode, std::string> fault(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::Internal, "no error"};
-}
+using engine::fault;
 
 // A sequence of rows of random numbers for kTinyDecoder in one lane of an execution.
 class TinySequence {
