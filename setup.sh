@@ -5,7 +5,8 @@
 #   ./setup.sh           to build and test
 #   ./setup.sh --lint    also clang, its sanitizers, formatter, linter and standard library, at the version that CI uses,
 #                        what checks the interfaces of C and Python (abigail's tools, mypy), GNUstep, for the tests of
-#                        the Core ML device, and HAProxy, for the test of replicas
+#                        the Core ML device, HAProxy, for the test of replicas, and Open MPI, for models over several
+#                        machines
 #   ./setup.sh --browser also what the page is tested with
 #   ./setup.sh --dist    also what `make dist` needs: Debian 12's compiler, and the keys of its archive
 set -euo pipefail
@@ -24,7 +25,7 @@ packages=(
 for argument in "$@"; do
   case "$argument" in
     --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 libc++-dev libc++abi-dev abigail-tools mypy
-      libgnustep-base-dev libblocksruntime-dev haproxy) ;;
+      libgnustep-base-dev libblocksruntime-dev haproxy openmpi-bin libopenmpi-dev) ;;
     --browser) packages+=(chromium fonts-inter) ;;
     --dist) packages+=(gcc-12 g++-12 dpkg-dev xz-utils debian-archive-keyring) ;;
     *)

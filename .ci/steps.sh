@@ -10,7 +10,7 @@ TMPDIR=$(tests/scratch.sh)
 export TMPDIR
 jobs=$(nproc)
 # Kernels that instantiate AVX2's templates with other vectors.
-rare_kernels='/x86_(avxvnni|vnni256|avx512[a-z]*)[.]cpp$'
+rare_kernels='/x86_(avxvnni|vnni256|avx512[a-z0-9]*)[.]cpp$'
 launcher=()
 command -v ccache >/dev/null &&
   launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")

@@ -11,7 +11,7 @@ target_link_libraries(pippin_api INTERFACE $<INSTALL_INTERFACE:pippin::pippin_mx
 install(TARGETS pippin RUNTIME)
 # pippin::pippin first; the others are its dependencies.
 install(TARGETS pippin_api pippin_app pippin_speech pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_coreml pippin_cuda pippin_engine pippin_kernels
-  pippin_mil pippin_mil_proto pippin_tabular pippin_tabular_proto pippin_model_output pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_sound pippin_image pippin_io pippin_demo pippin_base pippin_options
+  pippin_mil pippin_mil_proto pippin_tabular pippin_tabular_proto pippin_model_output pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_batch pippin_sound pippin_image pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -26,7 +26,7 @@ if(TARGET pippin_shared)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 foreach(header api/call.h api/device.h api/image_encoder.h api/llm.h api/model.h api/tensor.h api/text_encoder.h api/transcriber.h base/byte_span.h base/call_context.h base/threads/cancel.h base/cpu_features.h
-    base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/core/array.h mx/ops/binary.h mx/core/buffer.h mx/export/compile.h mx/ops/conv.h mx/ops/create.h mx/core/dtype.h
+    base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/cache_type.h engine/compute_options.h mx/core/array.h mx/ops/binary.h mx/core/buffer.h mx/export/compile.h mx/ops/conv.h mx/ops/create.h mx/core/dtype.h
     mx/export/export.h mx/ops/fast.h mx/core/index.h mx/io/io.h mx/ops/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
     mx/nn/quantized.h mx/core/node.h mx/ops/quantized.h mx/ops/random.h mx/ops/reduce.h mx/core/ref.h mx/ops/scan_sort.h mx/core/shape.h
     mx/ops/shape_ops.h mx/core/small_vector.h mx/ops/unary.h runtime/batch.h runtime/embedded_rows.h runtime/generator.h

@@ -64,6 +64,19 @@ language models, with the functions that users of mlx-lm know.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/python/postinst;${PROJECT_SOURCE_DIR}/packaging/python/prerm)
 endif()
 
+# The plugin for jobs of MPI, so that the program does not need Open MPI.
+if(TARGET pippin-mpi)
+  install(TARGETS pippin-mpi LIBRARY DESTINATION lib/pippin COMPONENT mpi EXCLUDE_FROM_ALL)
+  install(FILES packaging/copyright CHANGELOG.md ${docs}/changelog.gz DESTINATION share/doc/pippin-mpi COMPONENT mpi EXCLUDE_FROM_ALL)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME pippin-mpi)
+  set(CPACK_COMPONENT_MPI_DESCRIPTION "models over several machines, by Open MPI
+Pippin's plugin for jobs that mpirun or srun starts: the layers of one language
+model run on all ranks.")
+  set(CPACK_DEBIAN_MPI_PACKAGE_SECTION science)
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "pippin (= ${PROJECT_VERSION}), openmpi-bin")
+endif()
+
 include(CPack)
 cpack_add_component_group(pippin)
 cpack_add_component(Unspecified GROUP pippin)
@@ -72,4 +85,8 @@ if(TARGET pippin_python)
   cpack_add_component_group(python)
   cpack_add_component(python GROUP python)
   cpack_add_component(python_debian GROUP python)
+endif()
+if(TARGET pippin-mpi)
+  cpack_add_component_group(mpi)
+  cpack_add_component(mpi GROUP mpi)
 endif()

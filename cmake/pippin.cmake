@@ -46,9 +46,21 @@ function(pippin_protobuf name file)
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
+# GNU ld takes two to four times longer than these, which is a tenth of the time of a build.
+include(CheckLinkerFlag)
+foreach(linker lld gold)
+  if(NOT PIPPIN_TEST_LINKER)
+    check_linker_flag(CXX -fuse-ld=${linker} PIPPIN_LINKS_WITH_${linker})
+    if(PIPPIN_LINKS_WITH_${linker})
+      set(PIPPIN_TEST_LINKER -fuse-ld=${linker} CACHE INTERNAL "The linker of tests")
+    endif()
+  endif()
+endforeach()
+
 # Tests are compiled often and run briefly.
 function(pippin_test_options name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0> $<$<CONFIG:Debug>:-O0>)
+  target_link_options(${name} PRIVATE ${PIPPIN_TEST_LINKER})
 endfunction()
 
 # Common headers, parsed once, which saves a third of the compile time. Two sets, because tests are compiled for
@@ -84,13 +96,19 @@ endfunction()
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not. PRECOMPILE names further headers that most of the
 # folder's files include. PER_TOKEN: code that runs for each token or element. All other code runs once per load or
-# request; with -O1, it compiles in three quarters of the time.
+# request; with -O1, it compiles in three quarters of the time, and with sanitizers and without optimization in half,
+# except in these libraries, whose tests would then run longer than that saves.
+set(PIPPIN_LONG_TESTS pippin_chat pippin_http pippin_model_output pippin_server)
 function(pippin_library name)
   cmake_parse_arguments(ARG "PER_TOKEN" "" "SOURCES;DEPS;PRIVATE_DEPS;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC pippin_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   if(NOT ARG_PER_TOKEN)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  if(PIPPIN_SANITIZED AND (ARG_PER_TOKEN OR name IN_LIST PIPPIN_LONG_TESTS))
+    target_compile_options(${name} PRIVATE -O1)
+    list(APPEND ARG_PRECOMPILE <vector>)  # precompiled for this library alone, with its flags
   endif()
   pippin_build_fast(${name} ${ARG_PRECOMPILE})
 endfunction()
@@ -114,10 +132,10 @@ function(pippin_unite_later name)
   cmake_language(EVAL CODE "cmake_language(DEFER CALL pippin_unite ${name})")
 endfunction()
 
-# Replaces the sources of a target with files that include ten of them each, with the same flags: small files take most
-# of their time for templates that each would compile again. CMake's own UNITY_BUILD uses absolute paths, so compiler
-# caches could not share the result between checkouts. Generated sources, those with their own definitions and those
-# with SKIP_UNITY_BUILD_INCLUSION are not changed.
+# Replaces the sources of a target with files that include up to twenty of them each, with the same flags: small files
+# take most of their time for templates that each would compile again. CMake's own UNITY_BUILD uses absolute paths, so
+# compiler caches could not share the result between checkouts. Generated sources, those with their own definitions and
+# those with SKIP_UNITY_BUILD_INCLUSION are not changed.
 function(pippin_unite name)
   get_target_property(sources ${name} SOURCES)
   set(kept "")
@@ -141,8 +159,12 @@ function(pippin_unite name)
   list(REMOVE_DUPLICATES flag_sets)
   set(number 0)
   foreach(flag_set ${flag_sets})
+    # Of equal size, so that cores end at the same time.
+    list(LENGTH sources_${flag_set} count)
+    math(EXPR batches "(${count} + 19) / 20")
+    math(EXPR size "(${count} + ${batches} - 1) / ${batches}")
     while(sources_${flag_set})
-      list(SUBLIST sources_${flag_set} 0 10 batch)
+      list(SUBLIST sources_${flag_set} 0 ${size} batch)
       list(REMOVE_ITEM sources_${flag_set} ${batch})
       list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
       string(JOIN "" batch ${batch})
