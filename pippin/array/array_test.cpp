@@ -9,6 +9,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/mil/check/infer.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/text/text.h"
@@ -39,16 +40,6 @@ std::string body_of(const Builder& builder) {
   return body;
 }
 
-template <typename Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Array, KnowsTypeAndSymbolicShapeAtOnce) {
   Builder builder;
   const Dim q = Dim::symbol("q", 1, 64);
@@ -65,15 +56,15 @@ TEST(Array, ErrorsNameTheOperationWhereItIsRecorded) {
   const Array x = builder.input("x", DataType::Float16, {2, 3});
   const Array y = builder.input("y", DataType::Float16, {2, 4});
   const Scope scope("model.layers.3.mlp");
-  const std::string message = error_of([&] { add(x, y); });
+  const std::string message = thrown_message([&] { add(x, y); });
   EXPECT_THAT(message, testing::HasSubstr("add 'model_layers_3_mlp_add'"));
   EXPECT_THAT(message, testing::HasSubstr("3"));
-  EXPECT_THAT(error_of([&] { reshape(x, {5, 1}); }), testing::HasSubstr("reshape"));
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(thrown_message([&] { reshape(x, {5, 1}); }), testing::HasSubstr("reshape"));
+  EXPECT_THAT(thrown_message([&] {
                 record_one("no_such_op", {{"x", x}});
               }),
               testing::HasSubstr("no_such_op"));
-  EXPECT_THAT(error_of([&] { x.dim(2); }), testing::HasSubstr("[2, 3]"));
+  EXPECT_THAT(thrown_message([&] { x.dim(2); }), testing::HasSubstr("[2, 3]"));
 }
 
 TEST(Array, SpellsAFunction) {
@@ -200,7 +191,7 @@ TEST(Builder, ProductsQuotientsAndBoundsOfDimensions) {
   };
   EXPECT_EQ(number(5, 3), std::vector<Dim>{(5 * 3 + 3) / 4 + 3 - 3 % 5});
   EXPECT_EQ(number(3, 5), std::vector<Dim>{(3 * 5 + 3) / 4 + 3 - 5 % 3});
-  EXPECT_THAT(error_of([&] { builder.dim_array(Dim::symbol("lost", 1, 2)); }),
+  EXPECT_THAT(thrown_message([&] { builder.dim_array(Dim::symbol("lost", 1, 2)); }),
               testing::HasSubstr("'lost'"));
 }
 
@@ -209,14 +200,14 @@ TEST(Builder, RefusesInputsOfAnother) {
   const Array x = first.input("x", DataType::Float16, {2});
   Builder second;
   second.output("y", relu(x));
-  EXPECT_THAT(error_of([&] { second.build(); }), testing::HasSubstr("'x'"));
+  EXPECT_THAT(thrown_message([&] { second.build(); }), testing::HasSubstr("'x'"));
 }
 
 TEST(Builder, RefusesEqualNames) {
   Builder builder;
   const Array x = builder.input("x", DataType::Float16, {2});
   builder.output("x", relu(x));
-  EXPECT_THAT(error_of([&] { builder.build(); }), testing::HasSubstr("'x'"));
+  EXPECT_THAT(thrown_message([&] { builder.build(); }), testing::HasSubstr("'x'"));
 }
 
 TEST(Array, SlicesUpdatesAndSplits) {
@@ -229,7 +220,7 @@ TEST(Array, SlicesUpdatesAndSplits) {
   const auto parts = split(x, {1, 3}, 1);
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[1].shape(), (mil::Shape{3, 3, 5}));
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(thrown_message([&] {
                 slice(rows, {Index::all(), Index::all(), Index::all()});
               }),
               testing::HasSubstr("3 indices"));

@@ -29,6 +29,7 @@ constexpr Level kLevels[] = {
     {"avx512", &CpuFeatures::avx512, &CpuFeatures::avx2},
     {"vnni256", &CpuFeatures::vnni256, &CpuFeatures::avx512},
     {"avx512vnni", &CpuFeatures::avx512vnni, &CpuFeatures::vnni256},
+    {"avx512bf16", &CpuFeatures::avx512bf16, &CpuFeatures::avx512vnni},
     {"neon", &CpuFeatures::neon, &CpuFeatures::scalar},
     {"neondot", &CpuFeatures::neondot, &CpuFeatures::neon},
     {"neoni8mm", &CpuFeatures::neoni8mm, &CpuFeatures::neondot},
@@ -64,6 +65,7 @@ CpuFeatures detect_cpu() {
   cpu.avxvnni = cpu.avx2 && has_extended(4);
   cpu.vnni256 = cpu.avx512 && __builtin_cpu_supports("avx512vnni");
   cpu.avx512vnni = cpu.vnni256 && __builtin_cpu_supports("avx512vbmi");
+  cpu.avx512bf16 = cpu.avx512vnni && has_extended(5);
 #elif defined(__aarch64__)
   const ArmFeatures arm = arm_features();
   cpu.neon = true;

@@ -18,6 +18,7 @@ struct CpuFeatures {
   bool vnni256 = false;     // avx512 and VNNI, on 256-bit vectors; does not need VBMI
   bool avx512 = false;      // F, BW, DQ, VL
   bool avx512vnni = false;  // also VNNI, VBMI
+  bool avx512bf16 = false;  // also BF16: products of pairs of bf16
   bool neon = false;        // with fp16 conversion; every AArch64
   bool neondot = false;     // also sdot (FEAT_DotProd)
   bool neoni8mm = false;    // also smmla (FEAT_I8MM)

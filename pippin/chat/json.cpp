@@ -10,7 +10,7 @@
 namespace pippin::chat {
 namespace {
 
-constexpr size_t kMaxDepth = 100;
+constexpr size_t kMaxLevels = 100;
 constexpr size_t kMaxBytes = 16 << 20;
 
 Value value_of(const Json& json) {
@@ -94,8 +94,8 @@ class Writer {
 
   void open(char bracket) {
     out += bracket;
-    if (++depth_ > kMaxDepth)
-      fail(ErrorCode::LimitExceeded, "JSON of more than {} levels", kMaxDepth);
+    if (++depth_ > kMaxLevels)
+      fail(ErrorCode::LimitExceeded, "JSON of more than {} levels", kMaxLevels);
   }
   void separate(bool first) {
     if (!first) {

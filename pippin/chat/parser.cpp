@@ -11,7 +11,7 @@ namespace {
 
 using StatementPtr = std::unique_ptr<Statement>;
 
-constexpr int kMaxNesting = 100;
+constexpr int kMaxStatementNesting = 100;
 
 class Parser {
  public:
@@ -37,7 +37,7 @@ class Parser {
 
   // Parses up to a tag that begins with one of `ends`, and leaves its name unread.
   Body statements(std::initializer_list<std::string_view> ends) {
-    if (++nesting_ > kMaxNesting) tokens_.error("statements are nested too deep");
+    if (++nesting_ > kMaxStatementNesting) tokens_.error("statements are nested too deep");
     Body body;
     while (tokens_.peek().type != TokenType::End) {
       const Token& token = tokens_.peek();

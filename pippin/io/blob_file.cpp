@@ -126,6 +126,12 @@ std::vector<uint64_t> BlobFile::offsets() const {
   return result;
 }
 
+uint64_t BlobLayout::add(uint64_t size) {
+  const uint64_t offset = size_;
+  size_ += sizeof(Record) + (size + kAlignment - 1) / kAlignment * kAlignment;
+  return offset;
+}
+
 BlobWriter::BlobWriter(const std::filesystem::path& path, FileWriter::Mode mode)
     : name_(path.filename().string()), writer_(path, mode) {
   if (writer_.position() > 0) {

@@ -80,6 +80,18 @@ class BlobFile {
   std::shared_ptr<const MappedFile> file_;
 };
 
+// The places of blobs in a file of BlobWriter.
+class BlobLayout {
+ public:
+  // Adds a blob of `size` bytes, and returns the offset of its record.
+  uint64_t add(uint64_t size);
+  // The size of the file.
+  uint64_t size() const { return size_; }
+
+ private:
+  uint64_t size_ = 64;
+};
+
 class BlobWriter {
  public:
   // Writes in place, because a package's folder becomes visible as a whole. Mode::Append adds to

@@ -18,7 +18,7 @@
 namespace pippin {
 namespace {
 
-constexpr uint32_t kMagic = 0x67676d6c;
+constexpr uint32_t kGgmlMagic = 0x67676d6c;
 
 class GgmlParser {
  public:
@@ -26,9 +26,9 @@ class GgmlParser {
 
   GgmlContent parse() {
     const auto magic = reader_.read<uint32_t>();
-    if (magic != kMagic) {
+    if (magic != kGgmlMagic) {
       fail(ErrorCode::InvalidFile, "{}: begins with {:#x}, not with {:#x} as GGML files", name_,
-           magic, kMagic);
+           magic, kGgmlMagic);
     }
     GgmlContent content;
     read_sizes(content);
@@ -145,13 +145,13 @@ bool looks_like_ggml(ByteSpan bytes) {
   uint32_t magic = 0;
   if (bytes.size() < sizeof(magic)) return false;
   std::memcpy(&magic, bytes.data(), sizeof(magic));
-  return magic == kMagic;
+  return magic == kGgmlMagic;
 }
 
 bool is_ggml_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.extension() != ".bin" || !std::filesystem::is_regular_file(path, ignored)) return false;
-  std::array<char, sizeof(kMagic)> bytes = {};
+  std::array<char, sizeof(kGgmlMagic)> bytes = {};
   std::ifstream(path, std::ios::binary).read(bytes.data(), bytes.size());
   return looks_like_ggml(std::as_bytes(std::span(bytes)));
 }

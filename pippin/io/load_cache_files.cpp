@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "PIPPINLC";
+constexpr std::string_view kCacheMagic = "PIPPINLC";
 constexpr size_t kKeyDigits = 64, kVersionBytes = 32, kWhatOfBytes = 256;
 constexpr size_t kPiece = size_t{1} << 22;
 
@@ -118,7 +118,7 @@ uint64_t checksum(ByteSpan bytes, const ForEach& for_each) {
 
 std::string to_bytes(const Footer& footer) {
   std::string bytes(kFooterBytes, '\0');
-  put_text(bytes, 0, kMagic, kMagic.size());
+  put_text(bytes, 0, kCacheMagic, kCacheMagic.size());
   put(bytes, kFormatAt, kFormat);
   put_text(bytes, kKeyAt, footer.key, kKeyDigits);
   put(bytes, kArrayBytesAt, footer.array_bytes);
@@ -130,7 +130,7 @@ std::string to_bytes(const Footer& footer) {
 }
 
 std::optional<Footer> parse_footer(std::string_view bytes, uint64_t file_bytes) {
-  if (bytes.size() != kFooterBytes || !bytes.starts_with(kMagic) ||
+  if (bytes.size() != kFooterBytes || !bytes.starts_with(kCacheMagic) ||
       get<uint32_t>(bytes, kFormatAt) != kFormat ||
       get<uint64_t>(bytes, kChecksumAt) != sum_of_text(bytes.substr(0, kChecksumAt))) {
     return std::nullopt;

@@ -14,8 +14,8 @@ namespace pippin {
 namespace {
 
 // PROTO 2, then LONG1 of ten bytes: 0x1950a86a20f9469cfc6c.
-constexpr std::array<unsigned char, 14> kMagic = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c,
-                                                  0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
+constexpr std::array<unsigned char, 14> kTorchMagic = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c,
+                                                       0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 constexpr size_t kMostKeys = size_t{1} << 20;
 
 // Scans pickles without running them.
@@ -124,8 +124,8 @@ void check_order(ByteSpan facts, const std::string& name) {
 }  // namespace
 
 bool is_legacy_torch_file(ByteSpan file) {
-  return file.size() > kMagic.size() &&
-         std::equal(kMagic.begin(), kMagic.end(), file.begin(),
+  return file.size() > kTorchMagic.size() &&
+         std::equal(kTorchMagic.begin(), kTorchMagic.end(), file.begin(),
                     [](unsigned char a, std::byte b) { return std::byte{a} == b; });
 }
 

@@ -10,8 +10,6 @@
 namespace pippin {
 namespace {
 
-using Entries = std::vector<std::pair<std::string, std::string>>;
-
 // Also checks that a rejected archive writes nothing.
 ErrorCode code_of(const std::string& archive, const UnzipLimits& limits = {}) {
   const TempDir folder;

@@ -29,6 +29,6 @@ class FeatureKind : public std::enable_shared_from_this<FeatureKind> {
 };
 
 // Reads the configuration of one kind. It has read the keys that all kinds share.
-using ReadKind = std::shared_ptr<FeatureKind> (*)(ExtractorConfig& config);
+using ReadKind = std::shared_ptr<FeatureKind>(ExtractorConfig& config);
 
 }  // namespace pippin::sound

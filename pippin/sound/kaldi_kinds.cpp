@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
 #include "pippin/sound/frame_keys.h"
 #include "pippin/sound/kinds.h"

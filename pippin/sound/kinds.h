@@ -9,23 +9,13 @@
 
 namespace pippin::sound {
 
-std::shared_ptr<FeatureKind> read_clap(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_codec(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_gemma(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_granite(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_lasr(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_parakeet(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_phi(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_sample_frames(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_samples(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_seamless(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_spectrogram_transformer(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_speech_to_text(ExtractorConfig& config);
-std::shared_ptr<FeatureKind> read_whisper(ExtractorConfig& config);
+ReadKind read_clap, read_codec, read_gemma, read_granite, read_lasr, read_parakeet, read_phi,
+    read_sample_frames, read_samples, read_seamless, read_spectrogram_transformer,
+    read_speech_to_text, read_whisper;
 
 struct KindRow {
   std::string_view type;
-  ReadKind read;
+  ReadKind* read;
 };
 inline constexpr KindRow kKinds[] = {
     {"ASTFeatureExtractor", read_spectrogram_transformer},

@@ -9,7 +9,6 @@
 namespace pippin::speech {
 namespace {
 
-using Ids = std::vector<int32_t>;
 constexpr int32_t kTime = TestTokens::kTime;
 
 class LogitRulesTest : public testing::Test {

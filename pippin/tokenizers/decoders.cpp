@@ -265,7 +265,7 @@ Made make(const Json& config) {
   return std::make_unique<T>(config);
 }
 
-constexpr Kind<Made> kKinds[] = {
+constexpr Kind<Made> kDecoderKinds[] = {
     {"Sequence", make<Sequence>},
     {"ByteLevel", make<SingleStage<ByteLevelStage>>},
     {"ByteFallback", make<SingleStage<ByteFallbackStage>>},
@@ -281,7 +281,7 @@ constexpr Kind<Made> kKinds[] = {
 }  // namespace
 
 Made make_decoder(const Json& config) {
-  return make_stage(kKinds, "decoder", config);
+  return make_stage(kDecoderKinds, "decoder", config);
 }
 
 DecodeChain::DecodeChain(const Decoder* decoder, bool keeps_bytes) {

@@ -15,7 +15,7 @@ struct ModelKind {
   std::unique_ptr<Model> (*make)(const Json& config, JsonFile& file);
 };
 
-constexpr ModelKind kKinds[] = {
+constexpr ModelKind kModelKinds[] = {
     {"BPE", make_bpe},
     {"Unigram", make_unigram},
     {"WordPiece", make_word_piece},
@@ -37,7 +37,7 @@ std::string_view kind_of_old_file(const Json& config, const JsonFile& file) {
 
 std::unique_ptr<Model> make_model(const Json& config, JsonFile& file) {
   const std::string type = config.get_string_or("type", kind_of_old_file(config, file));
-  for (const auto& kind : kKinds) {
+  for (const auto& kind : kModelKinds) {
     if (kind.name == type) return kind.make(config, file);
   }
   unsupported_kind(config, "model", type);

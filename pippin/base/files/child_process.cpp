@@ -63,7 +63,8 @@ class Child {
   pid_t pid_;
 };
 
-pid_t start(const std::vector<std::string>& command, int errors, int reading_end) {
+pid_t start(const std::vector<std::string>& command, const std::string& output, int errors,
+            int reading_end) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
@@ -73,7 +74,8 @@ pid_t start(const std::vector<std::string>& command, int errors, int reading_end
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0666);
   ::posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   ::posix_spawn_file_actions_addclose(&actions, errors);
   ::posix_spawn_file_actions_addclose(&actions, reading_end);
@@ -95,7 +97,8 @@ std::string last_line_of(std::string text) {
 
 }  // namespace
 
-ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit) {
+ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit,
+                      const ChildStreams& streams) {
   constexpr size_t kKept = 8192;  // kept from the end of its output
   constexpr int kPollMs = 50;
   std::array<int, 2> ends{};
@@ -104,7 +107,8 @@ ChildResult run_child(const std::vector<std::string>& command, std::chrono::mill
   FileDescriptor writing(ends[1]);
   ::fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   ::fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-  Child child(start(command, writing.get(), reading.get()));
+  const std::string output = streams.output.empty() ? "/dev/null" : streams.output.string();
+  Child child(start(command, output, writing.get(), reading.get()));
   writing.close();
   const auto end = std::chrono::steady_clock::now() + limit;
   std::string text;
@@ -116,6 +120,7 @@ ChildResult run_child(const std::vector<std::string>& command, std::chrono::mill
     const ssize_t count = ::read(reading.get(), piece.data(), piece.size());
     if (count <= 0) return false;
     text.append(piece.data(), static_cast<size_t>(count));
+    if (streams.errors) streams.errors({piece.data(), static_cast<size_t>(count)});
     if (text.size() > 2 * kKept) text.erase(0, text.size() - kKept);
     return true;
   };

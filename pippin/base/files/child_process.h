@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pippin {
@@ -15,9 +18,16 @@ struct ChildResult {
   std::string last_line;  // last non-empty line that it wrote to stderr
 };
 
-// `command` has the program's path and its arguments. Its stdin and stdout are empty. If it takes
-// longer than `limit`, it is killed. Throws NotFound if it cannot be started, and Cancelled if the
+struct ChildStreams {
+  std::filesystem::path output = {};  // the file that its stdout is written to; empty: dropped
+  // Receives its stderr, piece by piece; may be null.
+  std::function<void(std::string_view piece)> errors = {};
+};
+
+// `command` has the program's path and its arguments. Its stdin is empty. If it takes longer than
+// `limit`, it is killed. Throws NotFound if it cannot be started, and Cancelled if the
 // call is cancelled (base/threads/cancel.h), after the child has ended.
-ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit);
+ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit,
+                      const ChildStreams& streams = {});
 
 }  // namespace pippin

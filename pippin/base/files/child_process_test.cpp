@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/threads/cancel.h"
 
@@ -35,6 +37,18 @@ TEST(ChildProcess, TakesMuchText) {
       shell("i=0; while [ $i -lt 5000 ]; do echo line $i >&2; i=$((i+1)); done");
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.last_line, "line 4999");
+}
+
+TEST(ChildProcess, StreamsGoWhereTheyAreWanted) {
+  const TemporaryFolder folder("child");
+  std::string errors;
+  const ChildResult result = run_child(
+      {"/bin/sh", "-c", "echo out; echo one >&2; echo two >&2; exit 3"}, std::chrono::minutes(1),
+      {folder / "out.txt", [&](std::string_view piece) { errors += piece; }});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_EQ(result.last_line, "two");
+  EXPECT_EQ(errors, "one\ntwo\n");
+  EXPECT_EQ(read_file(folder / "out.txt"), "out\n");
 }
 
 TEST(ChildProcess, KillsWhatTakesTooLong) {

@@ -12,6 +12,17 @@
 #include "pippin/base/files/output.h"
 
 namespace pippin {
+namespace {
+
+struct Removed {
+  const std::filesystem::path& path;
+  ~Removed() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+}  // namespace
 
 void sync_to_disk(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -23,19 +34,8 @@ void sync_to_disk(const std::filesystem::path& path) {
   }
 }
 
-bool publish_file(const std::filesystem::path& path, const std::filesystem::path& draft,
-                  std::string_view content) {
-  struct Removed {
-    const std::filesystem::path& path;
-    ~Removed() {
-      std::error_code ignored;
-      std::filesystem::remove(path, ignored);
-    }
-  };
+bool publish_draft(const std::filesystem::path& path, const std::filesystem::path& draft) {
   const Removed removed{draft};
-  FileWriter writer(draft);
-  writer.write(content);
-  writer.close();
   sync_to_disk(draft);
   if (::link(draft.c_str(), path.c_str()) != 0) {
     const int error = errno;
@@ -48,6 +48,15 @@ bool publish_file(const std::filesystem::path& path, const std::filesystem::path
   }
   sync_to_disk(path.parent_path());
   return true;
+}
+
+bool publish_file(const std::filesystem::path& path, const std::filesystem::path& draft,
+                  std::string_view content) {
+  const Removed removed{draft};
+  FileWriter writer(draft);
+  writer.write(content);
+  writer.close();
+  return publish_draft(path, draft);
 }
 
 }  // namespace pippin

@@ -94,12 +94,12 @@ class GbnfParser {
     const size_t index = rule_index(called);
     if (is_defined_[index]) invalid("the rule \"" + std::string(called) + "\" is defined twice");
     skip(false);
-    if (!take("::=")) invalid("expected ::= behind the name of a rule");
+    if (!take("::=")) invalid("expected ::= after the name of a rule");
     skip(true);
     rules_[index].body = choice(0);
     is_defined_[index] = true;
     if (!at_end() && peek() != '\n' && peek() != '\r')
-      invalid("expected a line's end behind a rule");
+      invalid("expected a line's end after a rule");
   }
 
   GbnfNode choice(int depth) {

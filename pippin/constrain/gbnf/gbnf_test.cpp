@@ -66,8 +66,10 @@ TEST(Gbnf, BrokenGrammarsAreRefusedWithLineAndColumn) {
                "a repetition's bounds are out of order");
   EXPECT_ERROR(compile("root ::= \"\\q\""), ErrorCode::InvalidArgument,
                "grammar, line 1, column 12: an unknown escape");
+  EXPECT_ERROR(compile("root: \"a\""), ErrorCode::InvalidArgument,
+               "grammar, line 1, column 5: expected ::= after the name of a rule");
   EXPECT_ERROR(compile("root ::= \"a\" ;"), ErrorCode::InvalidArgument,
-               "expected a line's end behind a rule");
+               "expected a line's end after a rule");
   EXPECT_ERROR(compile("a ::= \"a\""), ErrorCode::InvalidArgument, "grammar: no rule \"root\"");
   EXPECT_ERROR(compile("root ::= \"a\"\nroot ::= \"b\""), ErrorCode::InvalidArgument,
                "the rule \"root\" is defined twice");

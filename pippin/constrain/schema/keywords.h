@@ -51,9 +51,9 @@ class Keywords {
     bool negated;
     bool exact;  // each alternative must be decided, because unevaluated keywords depend on it
   };
-  using Handler = Branches (Keywords::*)(const Branch&, const Site&);
+  using Handler = Branches(const Branch& branch, const Site& site);
   struct Entry {
-    Handler handler;
+    Handler Keywords::*handler;
     int order;  // lowest first
   };
   static const std::map<std::string_view, Entry>& table();
@@ -68,34 +68,11 @@ class Keywords {
   Branches with_each(Branches branches, const std::vector<Literal>& literals, bool exact);
 
   // --- handlers ---
-  Branches on_reference(const Branch& branch, const Site& site);
-  Branches on_type(const Branch& branch, const Site& site);
-  Branches on_const(const Branch& branch, const Site& site);
-  Branches on_enum(const Branch& branch, const Site& site);
-  Branches on_length(const Branch& branch, const Site& site);
-  Branches on_pattern(const Branch& branch, const Site& site);
-  Branches on_format(const Branch& branch, const Site& site);
-  Branches on_bound(const Branch& branch, const Site& site);
-  Branches on_multiple(const Branch& branch, const Site& site);
-  Branches on_all_of(const Branch& branch, const Site& site);
-  Branches on_any_of(const Branch& branch, const Site& site);
-  Branches on_one_of(const Branch& branch, const Site& site);
-  Branches on_not(const Branch& branch, const Site& site);
-  Branches on_if(const Branch& branch, const Site& site);
-  Branches on_prefix_items(const Branch& branch, const Site& site);
-  Branches on_items(const Branch& branch, const Site& site);
-  Branches on_contains(const Branch& branch, const Site& site);
-  Branches on_item_count(const Branch& branch, const Site& site);
-  Branches on_unique_items(const Branch& branch, const Site& site);
-  Branches on_unevaluated_items(const Branch& branch, const Site& site);
-  Branches on_properties(const Branch& branch, const Site& site);
-  Branches on_pattern_properties(const Branch& branch, const Site& site);
-  Branches on_additional_properties(const Branch& branch, const Site& site);
-  Branches on_property_names(const Branch& branch, const Site& site);
-  Branches on_required(const Branch& branch, const Site& site);
-  Branches on_property_count(const Branch& branch, const Site& site);
-  Branches on_dependencies(const Branch& branch, const Site& site);
-  Branches on_unevaluated_properties(const Branch& branch, const Site& site);
+  Handler on_reference, on_type, on_const, on_enum, on_length, on_pattern, on_format, on_bound,
+      on_multiple, on_all_of, on_any_of, on_one_of, on_not, on_if, on_prefix_items, on_items,
+      on_contains, on_item_count, on_unique_items, on_unevaluated_items, on_properties,
+      on_pattern_properties, on_additional_properties, on_property_names, on_required,
+      on_property_count, on_dependencies, on_unevaluated_properties;
 
   // --- facts ---
   Literal schema(SchemaId id) const { return {Literal::Kind::Schema, false, id}; }

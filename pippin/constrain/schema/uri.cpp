@@ -9,12 +9,12 @@ namespace pippin::constrain {
 namespace {
 
 // "scheme", "//authority", "path", "?query" of a URI.
-struct Parts {
+struct UriParts {
   std::string_view scheme, authority, path, query;
 };
 
-Parts split(std::string_view uri) {
-  Parts parts;
+UriParts split(std::string_view uri) {
+  UriParts parts;
   const size_t colon = uri.find_first_of(":/?#");
   if (colon != std::string_view::npos && colon > 0 && uri[colon] == ':') {
     parts.scheme = uri.substr(0, colon + 1);
@@ -72,8 +72,8 @@ Uri resolve_uri(std::string_view base, std::string_view reference) {
     result.fragment = decoded(reference.substr(hash + 1));
     reference = reference.substr(0, hash);
   }
-  const Parts from = split(base), to = split(reference);
-  const auto join = [](const Parts& head, std::string_view authority, const std::string& path,
+  const UriParts from = split(base), to = split(reference);
+  const auto join = [](const UriParts& head, std::string_view authority, const std::string& path,
                        std::string_view query) {
     return std::string(head.scheme).append(authority).append(path).append(query);
   };

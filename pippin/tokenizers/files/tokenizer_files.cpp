@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxFileBytes = size_t{1} << 28;
+constexpr size_t kMaxVocabularyBytes = size_t{1} << 28;
 
 }  // namespace
 
@@ -57,14 +57,14 @@ JsonFile read_tokenizer_file(const fs::path& path) {
     return read_gguf_tokenizer(parse_gguf(mapped->bytes(), name), name);
   }
   const std::string_view bytes = as_text(mapped->bytes());
-  if (bytes.size() > kMaxFileBytes) {
+  if (bytes.size() > kMaxVocabularyBytes) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", path.string(), bytes.size(),
-         kMaxFileBytes);
+         kMaxVocabularyBytes);
   }
   const std::string name = path.string();
   const fs::path folder = path.parent_path();
   if (path.filename() == "vocab.json") {
-    return read_vocab_and_merges(bytes, read_file(folder / "merges.txt", kMaxFileBytes),
+    return read_vocab_and_merges(bytes, read_file(folder / "merges.txt", kMaxVocabularyBytes),
                                  read_tokenizer_settings(folder), name);
   }
   if (looks_like_tiktoken(bytes)) return read_tiktoken(bytes, name);

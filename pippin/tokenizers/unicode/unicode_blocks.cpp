@@ -1,355 +1,142 @@
 #include "pippin/tokenizers/unicode/unicode_blocks.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
 namespace pippin::tokenizers {
 namespace {
 
-struct Block {
-  std::string_view name;
-  char32_t first;
-  char32_t last;
-};
-constexpr Block kBlocks[] = {
-    // Blocks.txt of Unicode 15, by make_unicode_blocks.py
-    {"basiclatin", 0x0, 0x7F},
-    {"latin1supplement", 0x80, 0xFF},
-    {"latinextendeda", 0x100, 0x17F},
-    {"latinextendedb", 0x180, 0x24F},
-    {"ipaextensions", 0x250, 0x2AF},
-    {"spacingmodifierletters", 0x2B0, 0x2FF},
-    {"combiningdiacriticalmarks", 0x300, 0x36F},
-    {"greekandcoptic", 0x370, 0x3FF},
-    {"cyrillic", 0x400, 0x4FF},
-    {"cyrillicsupplement", 0x500, 0x52F},
-    {"armenian", 0x530, 0x58F},
-    {"hebrew", 0x590, 0x5FF},
-    {"arabic", 0x600, 0x6FF},
-    {"syriac", 0x700, 0x74F},
-    {"arabicsupplement", 0x750, 0x77F},
-    {"thaana", 0x780, 0x7BF},
-    {"nko", 0x7C0, 0x7FF},
-    {"samaritan", 0x800, 0x83F},
-    {"mandaic", 0x840, 0x85F},
-    {"syriacsupplement", 0x860, 0x86F},
-    {"arabicextendedb", 0x870, 0x89F},
-    {"arabicextendeda", 0x8A0, 0x8FF},
-    {"devanagari", 0x900, 0x97F},
-    {"bengali", 0x980, 0x9FF},
-    {"gurmukhi", 0xA00, 0xA7F},
-    {"gujarati", 0xA80, 0xAFF},
-    {"oriya", 0xB00, 0xB7F},
-    {"tamil", 0xB80, 0xBFF},
-    {"telugu", 0xC00, 0xC7F},
-    {"kannada", 0xC80, 0xCFF},
-    {"malayalam", 0xD00, 0xD7F},
-    {"sinhala", 0xD80, 0xDFF},
-    {"thai", 0xE00, 0xE7F},
-    {"lao", 0xE80, 0xEFF},
-    {"tibetan", 0xF00, 0xFFF},
-    {"myanmar", 0x1000, 0x109F},
-    {"georgian", 0x10A0, 0x10FF},
-    {"hanguljamo", 0x1100, 0x11FF},
-    {"ethiopic", 0x1200, 0x137F},
-    {"ethiopicsupplement", 0x1380, 0x139F},
-    {"cherokee", 0x13A0, 0x13FF},
-    {"unifiedcanadianaboriginalsyllabics", 0x1400, 0x167F},
-    {"ogham", 0x1680, 0x169F},
-    {"runic", 0x16A0, 0x16FF},
-    {"tagalog", 0x1700, 0x171F},
-    {"hanunoo", 0x1720, 0x173F},
-    {"buhid", 0x1740, 0x175F},
-    {"tagbanwa", 0x1760, 0x177F},
-    {"khmer", 0x1780, 0x17FF},
-    {"mongolian", 0x1800, 0x18AF},
-    {"unifiedcanadianaboriginalsyllabicsextended", 0x18B0, 0x18FF},
-    {"limbu", 0x1900, 0x194F},
-    {"taile", 0x1950, 0x197F},
-    {"newtailue", 0x1980, 0x19DF},
-    {"khmersymbols", 0x19E0, 0x19FF},
-    {"buginese", 0x1A00, 0x1A1F},
-    {"taitham", 0x1A20, 0x1AAF},
-    {"combiningdiacriticalmarksextended", 0x1AB0, 0x1AFF},
-    {"balinese", 0x1B00, 0x1B7F},
-    {"sundanese", 0x1B80, 0x1BBF},
-    {"batak", 0x1BC0, 0x1BFF},
-    {"lepcha", 0x1C00, 0x1C4F},
-    {"olchiki", 0x1C50, 0x1C7F},
-    {"cyrillicextendedc", 0x1C80, 0x1C8F},
-    {"georgianextended", 0x1C90, 0x1CBF},
-    {"sundanesesupplement", 0x1CC0, 0x1CCF},
-    {"vedicextensions", 0x1CD0, 0x1CFF},
-    {"phoneticextensions", 0x1D00, 0x1D7F},
-    {"phoneticextensionssupplement", 0x1D80, 0x1DBF},
-    {"combiningdiacriticalmarkssupplement", 0x1DC0, 0x1DFF},
-    {"latinextendedadditional", 0x1E00, 0x1EFF},
-    {"greekextended", 0x1F00, 0x1FFF},
-    {"generalpunctuation", 0x2000, 0x206F},
-    {"superscriptsandsubscripts", 0x2070, 0x209F},
-    {"currencysymbols", 0x20A0, 0x20CF},
-    {"combiningdiacriticalmarksforsymbols", 0x20D0, 0x20FF},
-    {"letterlikesymbols", 0x2100, 0x214F},
-    {"numberforms", 0x2150, 0x218F},
-    {"arrows", 0x2190, 0x21FF},
-    {"mathematicaloperators", 0x2200, 0x22FF},
-    {"miscellaneoustechnical", 0x2300, 0x23FF},
-    {"controlpictures", 0x2400, 0x243F},
-    {"opticalcharacterrecognition", 0x2440, 0x245F},
-    {"enclosedalphanumerics", 0x2460, 0x24FF},
-    {"boxdrawing", 0x2500, 0x257F},
-    {"blockelements", 0x2580, 0x259F},
-    {"geometricshapes", 0x25A0, 0x25FF},
-    {"miscellaneoussymbols", 0x2600, 0x26FF},
-    {"dingbats", 0x2700, 0x27BF},
-    {"miscellaneousmathematicalsymbolsa", 0x27C0, 0x27EF},
-    {"supplementalarrowsa", 0x27F0, 0x27FF},
-    {"braillepatterns", 0x2800, 0x28FF},
-    {"supplementalarrowsb", 0x2900, 0x297F},
-    {"miscellaneousmathematicalsymbolsb", 0x2980, 0x29FF},
-    {"supplementalmathematicaloperators", 0x2A00, 0x2AFF},
-    {"miscellaneoussymbolsandarrows", 0x2B00, 0x2BFF},
-    {"glagolitic", 0x2C00, 0x2C5F},
-    {"latinextendedc", 0x2C60, 0x2C7F},
-    {"coptic", 0x2C80, 0x2CFF},
-    {"georgiansupplement", 0x2D00, 0x2D2F},
-    {"tifinagh", 0x2D30, 0x2D7F},
-    {"ethiopicextended", 0x2D80, 0x2DDF},
-    {"cyrillicextendeda", 0x2DE0, 0x2DFF},
-    {"supplementalpunctuation", 0x2E00, 0x2E7F},
-    {"cjkradicalssupplement", 0x2E80, 0x2EFF},
-    {"kangxiradicals", 0x2F00, 0x2FDF},
-    {"ideographicdescriptioncharacters", 0x2FF0, 0x2FFF},
-    {"cjksymbolsandpunctuation", 0x3000, 0x303F},
-    {"hiragana", 0x3040, 0x309F},
-    {"katakana", 0x30A0, 0x30FF},
-    {"bopomofo", 0x3100, 0x312F},
-    {"hangulcompatibilityjamo", 0x3130, 0x318F},
-    {"kanbun", 0x3190, 0x319F},
-    {"bopomofoextended", 0x31A0, 0x31BF},
-    {"cjkstrokes", 0x31C0, 0x31EF},
-    {"katakanaphoneticextensions", 0x31F0, 0x31FF},
-    {"enclosedcjklettersandmonths", 0x3200, 0x32FF},
-    {"cjkcompatibility", 0x3300, 0x33FF},
-    {"cjkunifiedideographsextensiona", 0x3400, 0x4DBF},
-    {"yijinghexagramsymbols", 0x4DC0, 0x4DFF},
-    {"cjkunifiedideographs", 0x4E00, 0x9FFF},
-    {"yisyllables", 0xA000, 0xA48F},
-    {"yiradicals", 0xA490, 0xA4CF},
-    {"lisu", 0xA4D0, 0xA4FF},
-    {"vai", 0xA500, 0xA63F},
-    {"cyrillicextendedb", 0xA640, 0xA69F},
-    {"bamum", 0xA6A0, 0xA6FF},
-    {"modifiertoneletters", 0xA700, 0xA71F},
-    {"latinextendedd", 0xA720, 0xA7FF},
-    {"sylotinagri", 0xA800, 0xA82F},
-    {"commonindicnumberforms", 0xA830, 0xA83F},
-    {"phagspa", 0xA840, 0xA87F},
-    {"saurashtra", 0xA880, 0xA8DF},
-    {"devanagariextended", 0xA8E0, 0xA8FF},
-    {"kayahli", 0xA900, 0xA92F},
-    {"rejang", 0xA930, 0xA95F},
-    {"hanguljamoextendeda", 0xA960, 0xA97F},
-    {"javanese", 0xA980, 0xA9DF},
-    {"myanmarextendedb", 0xA9E0, 0xA9FF},
-    {"cham", 0xAA00, 0xAA5F},
-    {"myanmarextendeda", 0xAA60, 0xAA7F},
-    {"taiviet", 0xAA80, 0xAADF},
-    {"meeteimayekextensions", 0xAAE0, 0xAAFF},
-    {"ethiopicextendeda", 0xAB00, 0xAB2F},
-    {"latinextendede", 0xAB30, 0xAB6F},
-    {"cherokeesupplement", 0xAB70, 0xABBF},
-    {"meeteimayek", 0xABC0, 0xABFF},
-    {"hangulsyllables", 0xAC00, 0xD7AF},
-    {"hanguljamoextendedb", 0xD7B0, 0xD7FF},
-    {"highsurrogates", 0xD800, 0xDB7F},
-    {"highprivateusesurrogates", 0xDB80, 0xDBFF},
-    {"lowsurrogates", 0xDC00, 0xDFFF},
-    {"privateusearea", 0xE000, 0xF8FF},
-    {"cjkcompatibilityideographs", 0xF900, 0xFAFF},
-    {"alphabeticpresentationforms", 0xFB00, 0xFB4F},
-    {"arabicpresentationformsa", 0xFB50, 0xFDFF},
-    {"variationselectors", 0xFE00, 0xFE0F},
-    {"verticalforms", 0xFE10, 0xFE1F},
-    {"combininghalfmarks", 0xFE20, 0xFE2F},
-    {"cjkcompatibilityforms", 0xFE30, 0xFE4F},
-    {"smallformvariants", 0xFE50, 0xFE6F},
-    {"arabicpresentationformsb", 0xFE70, 0xFEFF},
-    {"halfwidthandfullwidthforms", 0xFF00, 0xFFEF},
-    {"specials", 0xFFF0, 0xFFFF},
-    {"linearbsyllabary", 0x10000, 0x1007F},
-    {"linearbideograms", 0x10080, 0x100FF},
-    {"aegeannumbers", 0x10100, 0x1013F},
-    {"ancientgreeknumbers", 0x10140, 0x1018F},
-    {"ancientsymbols", 0x10190, 0x101CF},
-    {"phaistosdisc", 0x101D0, 0x101FF},
-    {"lycian", 0x10280, 0x1029F},
-    {"carian", 0x102A0, 0x102DF},
-    {"copticepactnumbers", 0x102E0, 0x102FF},
-    {"olditalic", 0x10300, 0x1032F},
-    {"gothic", 0x10330, 0x1034F},
-    {"oldpermic", 0x10350, 0x1037F},
-    {"ugaritic", 0x10380, 0x1039F},
-    {"oldpersian", 0x103A0, 0x103DF},
-    {"deseret", 0x10400, 0x1044F},
-    {"shavian", 0x10450, 0x1047F},
-    {"osmanya", 0x10480, 0x104AF},
-    {"osage", 0x104B0, 0x104FF},
-    {"elbasan", 0x10500, 0x1052F},
-    {"caucasianalbanian", 0x10530, 0x1056F},
-    {"vithkuqi", 0x10570, 0x105BF},
-    {"lineara", 0x10600, 0x1077F},
-    {"latinextendedf", 0x10780, 0x107BF},
-    {"cypriotsyllabary", 0x10800, 0x1083F},
-    {"imperialaramaic", 0x10840, 0x1085F},
-    {"palmyrene", 0x10860, 0x1087F},
-    {"nabataean", 0x10880, 0x108AF},
-    {"hatran", 0x108E0, 0x108FF},
-    {"phoenician", 0x10900, 0x1091F},
-    {"lydian", 0x10920, 0x1093F},
-    {"meroitichieroglyphs", 0x10980, 0x1099F},
-    {"meroiticcursive", 0x109A0, 0x109FF},
-    {"kharoshthi", 0x10A00, 0x10A5F},
-    {"oldsoutharabian", 0x10A60, 0x10A7F},
-    {"oldnortharabian", 0x10A80, 0x10A9F},
-    {"manichaean", 0x10AC0, 0x10AFF},
-    {"avestan", 0x10B00, 0x10B3F},
-    {"inscriptionalparthian", 0x10B40, 0x10B5F},
-    {"inscriptionalpahlavi", 0x10B60, 0x10B7F},
-    {"psalterpahlavi", 0x10B80, 0x10BAF},
-    {"oldturkic", 0x10C00, 0x10C4F},
-    {"oldhungarian", 0x10C80, 0x10CFF},
-    {"hanifirohingya", 0x10D00, 0x10D3F},
-    {"ruminumeralsymbols", 0x10E60, 0x10E7F},
-    {"yezidi", 0x10E80, 0x10EBF},
-    {"arabicextendedc", 0x10EC0, 0x10EFF},
-    {"oldsogdian", 0x10F00, 0x10F2F},
-    {"sogdian", 0x10F30, 0x10F6F},
-    {"olduyghur", 0x10F70, 0x10FAF},
-    {"chorasmian", 0x10FB0, 0x10FDF},
-    {"elymaic", 0x10FE0, 0x10FFF},
-    {"brahmi", 0x11000, 0x1107F},
-    {"kaithi", 0x11080, 0x110CF},
-    {"sorasompeng", 0x110D0, 0x110FF},
-    {"chakma", 0x11100, 0x1114F},
-    {"mahajani", 0x11150, 0x1117F},
-    {"sharada", 0x11180, 0x111DF},
-    {"sinhalaarchaicnumbers", 0x111E0, 0x111FF},
-    {"khojki", 0x11200, 0x1124F},
-    {"multani", 0x11280, 0x112AF},
-    {"khudawadi", 0x112B0, 0x112FF},
-    {"grantha", 0x11300, 0x1137F},
-    {"newa", 0x11400, 0x1147F},
-    {"tirhuta", 0x11480, 0x114DF},
-    {"siddham", 0x11580, 0x115FF},
-    {"modi", 0x11600, 0x1165F},
-    {"mongoliansupplement", 0x11660, 0x1167F},
-    {"takri", 0x11680, 0x116CF},
-    {"ahom", 0x11700, 0x1174F},
-    {"dogra", 0x11800, 0x1184F},
-    {"warangciti", 0x118A0, 0x118FF},
-    {"divesakuru", 0x11900, 0x1195F},
-    {"nandinagari", 0x119A0, 0x119FF},
-    {"zanabazarsquare", 0x11A00, 0x11A4F},
-    {"soyombo", 0x11A50, 0x11AAF},
-    {"unifiedcanadianaboriginalsyllabicsextendeda", 0x11AB0, 0x11ABF},
-    {"paucinhau", 0x11AC0, 0x11AFF},
-    {"devanagariextendeda", 0x11B00, 0x11B5F},
-    {"bhaiksuki", 0x11C00, 0x11C6F},
-    {"marchen", 0x11C70, 0x11CBF},
-    {"masaramgondi", 0x11D00, 0x11D5F},
-    {"gunjalagondi", 0x11D60, 0x11DAF},
-    {"makasar", 0x11EE0, 0x11EFF},
-    {"kawi", 0x11F00, 0x11F5F},
-    {"lisusupplement", 0x11FB0, 0x11FBF},
-    {"tamilsupplement", 0x11FC0, 0x11FFF},
-    {"cuneiform", 0x12000, 0x123FF},
-    {"cuneiformnumbersandpunctuation", 0x12400, 0x1247F},
-    {"earlydynasticcuneiform", 0x12480, 0x1254F},
-    {"cyprominoan", 0x12F90, 0x12FFF},
-    {"egyptianhieroglyphs", 0x13000, 0x1342F},
-    {"egyptianhieroglyphformatcontrols", 0x13430, 0x1345F},
-    {"anatolianhieroglyphs", 0x14400, 0x1467F},
-    {"bamumsupplement", 0x16800, 0x16A3F},
-    {"mro", 0x16A40, 0x16A6F},
-    {"tangsa", 0x16A70, 0x16ACF},
-    {"bassavah", 0x16AD0, 0x16AFF},
-    {"pahawhhmong", 0x16B00, 0x16B8F},
-    {"medefaidrin", 0x16E40, 0x16E9F},
-    {"miao", 0x16F00, 0x16F9F},
-    {"ideographicsymbolsandpunctuation", 0x16FE0, 0x16FFF},
-    {"tangut", 0x17000, 0x187FF},
-    {"tangutcomponents", 0x18800, 0x18AFF},
-    {"khitansmallscript", 0x18B00, 0x18CFF},
-    {"tangutsupplement", 0x18D00, 0x18D7F},
-    {"kanaextendedb", 0x1AFF0, 0x1AFFF},
-    {"kanasupplement", 0x1B000, 0x1B0FF},
-    {"kanaextendeda", 0x1B100, 0x1B12F},
-    {"smallkanaextension", 0x1B130, 0x1B16F},
-    {"nushu", 0x1B170, 0x1B2FF},
-    {"duployan", 0x1BC00, 0x1BC9F},
-    {"shorthandformatcontrols", 0x1BCA0, 0x1BCAF},
-    {"znamennymusicalnotation", 0x1CF00, 0x1CFCF},
-    {"byzantinemusicalsymbols", 0x1D000, 0x1D0FF},
-    {"musicalsymbols", 0x1D100, 0x1D1FF},
-    {"ancientgreekmusicalnotation", 0x1D200, 0x1D24F},
-    {"kaktoviknumerals", 0x1D2C0, 0x1D2DF},
-    {"mayannumerals", 0x1D2E0, 0x1D2FF},
-    {"taixuanjingsymbols", 0x1D300, 0x1D35F},
-    {"countingrodnumerals", 0x1D360, 0x1D37F},
-    {"mathematicalalphanumericsymbols", 0x1D400, 0x1D7FF},
-    {"suttonsignwriting", 0x1D800, 0x1DAAF},
-    {"latinextendedg", 0x1DF00, 0x1DFFF},
-    {"glagoliticsupplement", 0x1E000, 0x1E02F},
-    {"cyrillicextendedd", 0x1E030, 0x1E08F},
-    {"nyiakengpuachuehmong", 0x1E100, 0x1E14F},
-    {"toto", 0x1E290, 0x1E2BF},
-    {"wancho", 0x1E2C0, 0x1E2FF},
-    {"nagmundari", 0x1E4D0, 0x1E4FF},
-    {"ethiopicextendedb", 0x1E7E0, 0x1E7FF},
-    {"mendekikakui", 0x1E800, 0x1E8DF},
-    {"adlam", 0x1E900, 0x1E95F},
-    {"indicsiyaqnumbers", 0x1EC70, 0x1ECBF},
-    {"ottomansiyaqnumbers", 0x1ED00, 0x1ED4F},
-    {"arabicmathematicalalphabeticsymbols", 0x1EE00, 0x1EEFF},
-    {"mahjongtiles", 0x1F000, 0x1F02F},
-    {"dominotiles", 0x1F030, 0x1F09F},
-    {"playingcards", 0x1F0A0, 0x1F0FF},
-    {"enclosedalphanumericsupplement", 0x1F100, 0x1F1FF},
-    {"enclosedideographicsupplement", 0x1F200, 0x1F2FF},
-    {"miscellaneoussymbolsandpictographs", 0x1F300, 0x1F5FF},
-    {"emoticons", 0x1F600, 0x1F64F},
-    {"ornamentaldingbats", 0x1F650, 0x1F67F},
-    {"transportandmapsymbols", 0x1F680, 0x1F6FF},
-    {"alchemicalsymbols", 0x1F700, 0x1F77F},
-    {"geometricshapesextended", 0x1F780, 0x1F7FF},
-    {"supplementalarrowsc", 0x1F800, 0x1F8FF},
-    {"supplementalsymbolsandpictographs", 0x1F900, 0x1F9FF},
-    {"chesssymbols", 0x1FA00, 0x1FA6F},
-    {"symbolsandpictographsextendeda", 0x1FA70, 0x1FAFF},
-    {"symbolsforlegacycomputing", 0x1FB00, 0x1FBFF},
-    {"cjkunifiedideographsextensionb", 0x20000, 0x2A6DF},
-    {"cjkunifiedideographsextensionc", 0x2A700, 0x2B73F},
-    {"cjkunifiedideographsextensiond", 0x2B740, 0x2B81F},
-    {"cjkunifiedideographsextensione", 0x2B820, 0x2CEAF},
-    {"cjkunifiedideographsextensionf", 0x2CEB0, 0x2EBEF},
-    {"cjkcompatibilityideographssupplement", 0x2F800, 0x2FA1F},
-    {"cjkunifiedideographsextensiong", 0x30000, 0x3134F},
-    {"cjkunifiedideographsextensionh", 0x31350, 0x323AF},
-    {"tags", 0xE0000, 0xE007F},
-    {"variationselectorssupplement", 0xE0100, 0xE01EF},
-    {"supplementaryprivateuseareaa", 0xF0000, 0xFFFFF},
-    {"supplementaryprivateuseareab", 0x100000, 0x10FFFF},
-};
+// The name, first and last code point of each block: Blocks.txt of Unicode 15, by
+// make_unicode_blocks.py.
+constexpr std::string_view kBlocks =
+    "basiclatin 0 7F latin1supplement 80 FF latinextendeda 100 17F latinextendedb 180 24F "
+    "ipaextensions 250 2AF spacingmodifierletters 2B0 2FF combiningdiacriticalmarks 300 36F "
+    "greekandcoptic 370 3FF cyrillic 400 4FF cyrillicsupplement 500 52F armenian 530 58F hebrew "
+    "590 5FF arabic 600 6FF syriac 700 74F arabicsupplement 750 77F thaana 780 7BF nko 7C0 7FF "
+    "samaritan 800 83F mandaic 840 85F syriacsupplement 860 86F arabicextendedb 870 89F "
+    "arabicextendeda 8A0 8FF devanagari 900 97F bengali 980 9FF gurmukhi A00 A7F gujarati A80 AFF "
+    "oriya B00 B7F tamil B80 BFF telugu C00 C7F kannada C80 CFF malayalam D00 D7F sinhala D80 DFF "
+    "thai E00 E7F lao E80 EFF tibetan F00 FFF myanmar 1000 109F georgian 10A0 10FF hanguljamo "
+    "1100 11FF ethiopic 1200 137F ethiopicsupplement 1380 139F cherokee 13A0 13FF "
+    "unifiedcanadianaboriginalsyllabics 1400 167F ogham 1680 169F runic 16A0 16FF tagalog 1700 "
+    "171F hanunoo 1720 173F buhid 1740 175F tagbanwa 1760 177F khmer 1780 17FF mongolian 1800 "
+    "18AF unifiedcanadianaboriginalsyllabicsextended 18B0 18FF limbu 1900 194F taile 1950 197F "
+    "newtailue 1980 19DF khmersymbols 19E0 19FF buginese 1A00 1A1F taitham 1A20 1AAF "
+    "combiningdiacriticalmarksextended 1AB0 1AFF balinese 1B00 1B7F sundanese 1B80 1BBF batak "
+    "1BC0 1BFF lepcha 1C00 1C4F olchiki 1C50 1C7F cyrillicextendedc 1C80 1C8F georgianextended "
+    "1C90 1CBF sundanesesupplement 1CC0 1CCF vedicextensions 1CD0 1CFF phoneticextensions 1D00 "
+    "1D7F phoneticextensionssupplement 1D80 1DBF combiningdiacriticalmarkssupplement 1DC0 1DFF "
+    "latinextendedadditional 1E00 1EFF greekextended 1F00 1FFF generalpunctuation 2000 206F "
+    "superscriptsandsubscripts 2070 209F currencysymbols 20A0 20CF "
+    "combiningdiacriticalmarksforsymbols 20D0 20FF letterlikesymbols 2100 214F numberforms 2150 "
+    "218F arrows 2190 21FF mathematicaloperators 2200 22FF miscellaneoustechnical 2300 23FF "
+    "controlpictures 2400 243F opticalcharacterrecognition 2440 245F enclosedalphanumerics 2460 "
+    "24FF boxdrawing 2500 257F blockelements 2580 259F geometricshapes 25A0 25FF "
+    "miscellaneoussymbols 2600 26FF dingbats 2700 27BF miscellaneousmathematicalsymbolsa 27C0 "
+    "27EF supplementalarrowsa 27F0 27FF braillepatterns 2800 28FF supplementalarrowsb 2900 297F "
+    "miscellaneousmathematicalsymbolsb 2980 29FF supplementalmathematicaloperators 2A00 2AFF "
+    "miscellaneoussymbolsandarrows 2B00 2BFF glagolitic 2C00 2C5F latinextendedc 2C60 2C7F coptic "
+    "2C80 2CFF georgiansupplement 2D00 2D2F tifinagh 2D30 2D7F ethiopicextended 2D80 2DDF "
+    "cyrillicextendeda 2DE0 2DFF supplementalpunctuation 2E00 2E7F cjkradicalssupplement 2E80 "
+    "2EFF kangxiradicals 2F00 2FDF ideographicdescriptioncharacters 2FF0 2FFF "
+    "cjksymbolsandpunctuation 3000 303F hiragana 3040 309F katakana 30A0 30FF bopomofo 3100 312F "
+    "hangulcompatibilityjamo 3130 318F kanbun 3190 319F bopomofoextended 31A0 31BF cjkstrokes "
+    "31C0 31EF katakanaphoneticextensions 31F0 31FF enclosedcjklettersandmonths 3200 32FF "
+    "cjkcompatibility 3300 33FF cjkunifiedideographsextensiona 3400 4DBF yijinghexagramsymbols "
+    "4DC0 4DFF cjkunifiedideographs 4E00 9FFF yisyllables A000 A48F yiradicals A490 A4CF lisu "
+    "A4D0 A4FF vai A500 A63F cyrillicextendedb A640 A69F bamum A6A0 A6FF modifiertoneletters A700 "
+    "A71F latinextendedd A720 A7FF sylotinagri A800 A82F commonindicnumberforms A830 A83F phagspa "
+    "A840 A87F saurashtra A880 A8DF devanagariextended A8E0 A8FF kayahli A900 A92F rejang A930 "
+    "A95F hanguljamoextendeda A960 A97F javanese A980 A9DF myanmarextendedb A9E0 A9FF cham AA00 "
+    "AA5F myanmarextendeda AA60 AA7F taiviet AA80 AADF meeteimayekextensions AAE0 AAFF "
+    "ethiopicextendeda AB00 AB2F latinextendede AB30 AB6F cherokeesupplement AB70 ABBF "
+    "meeteimayek ABC0 ABFF hangulsyllables AC00 D7AF hanguljamoextendedb D7B0 D7FF highsurrogates "
+    "D800 DB7F highprivateusesurrogates DB80 DBFF lowsurrogates DC00 DFFF privateusearea E000 "
+    "F8FF cjkcompatibilityideographs F900 FAFF alphabeticpresentationforms FB00 FB4F "
+    "arabicpresentationformsa FB50 FDFF variationselectors FE00 FE0F verticalforms FE10 FE1F "
+    "combininghalfmarks FE20 FE2F cjkcompatibilityforms FE30 FE4F smallformvariants FE50 FE6F "
+    "arabicpresentationformsb FE70 FEFF halfwidthandfullwidthforms FF00 FFEF specials FFF0 FFFF "
+    "linearbsyllabary 10000 1007F linearbideograms 10080 100FF aegeannumbers 10100 1013F "
+    "ancientgreeknumbers 10140 1018F ancientsymbols 10190 101CF phaistosdisc 101D0 101FF lycian "
+    "10280 1029F carian 102A0 102DF copticepactnumbers 102E0 102FF olditalic 10300 1032F gothic "
+    "10330 1034F oldpermic 10350 1037F ugaritic 10380 1039F oldpersian 103A0 103DF deseret 10400 "
+    "1044F shavian 10450 1047F osmanya 10480 104AF osage 104B0 104FF elbasan 10500 1052F "
+    "caucasianalbanian 10530 1056F vithkuqi 10570 105BF lineara 10600 1077F latinextendedf 10780 "
+    "107BF cypriotsyllabary 10800 1083F imperialaramaic 10840 1085F palmyrene 10860 1087F "
+    "nabataean 10880 108AF hatran 108E0 108FF phoenician 10900 1091F lydian 10920 1093F "
+    "meroitichieroglyphs 10980 1099F meroiticcursive 109A0 109FF kharoshthi 10A00 10A5F "
+    "oldsoutharabian 10A60 10A7F oldnortharabian 10A80 10A9F manichaean 10AC0 10AFF avestan 10B00 "
+    "10B3F inscriptionalparthian 10B40 10B5F inscriptionalpahlavi 10B60 10B7F psalterpahlavi "
+    "10B80 10BAF oldturkic 10C00 10C4F oldhungarian 10C80 10CFF hanifirohingya 10D00 10D3F "
+    "ruminumeralsymbols 10E60 10E7F yezidi 10E80 10EBF arabicextendedc 10EC0 10EFF oldsogdian "
+    "10F00 10F2F sogdian 10F30 10F6F olduyghur 10F70 10FAF chorasmian 10FB0 10FDF elymaic 10FE0 "
+    "10FFF brahmi 11000 1107F kaithi 11080 110CF sorasompeng 110D0 110FF chakma 11100 1114F "
+    "mahajani 11150 1117F sharada 11180 111DF sinhalaarchaicnumbers 111E0 111FF khojki 11200 "
+    "1124F multani 11280 112AF khudawadi 112B0 112FF grantha 11300 1137F newa 11400 1147F tirhuta "
+    "11480 114DF siddham 11580 115FF modi 11600 1165F mongoliansupplement 11660 1167F takri 11680 "
+    "116CF ahom 11700 1174F dogra 11800 1184F warangciti 118A0 118FF divesakuru 11900 1195F "
+    "nandinagari 119A0 119FF zanabazarsquare 11A00 11A4F soyombo 11A50 11AAF "
+    "unifiedcanadianaboriginalsyllabicsextendeda 11AB0 11ABF paucinhau 11AC0 11AFF "
+    "devanagariextendeda 11B00 11B5F bhaiksuki 11C00 11C6F marchen 11C70 11CBF masaramgondi 11D00 "
+    "11D5F gunjalagondi 11D60 11DAF makasar 11EE0 11EFF kawi 11F00 11F5F lisusupplement 11FB0 "
+    "11FBF tamilsupplement 11FC0 11FFF cuneiform 12000 123FF cuneiformnumbersandpunctuation 12400 "
+    "1247F earlydynasticcuneiform 12480 1254F cyprominoan 12F90 12FFF egyptianhieroglyphs 13000 "
+    "1342F egyptianhieroglyphformatcontrols 13430 1345F anatolianhieroglyphs 14400 1467F "
+    "bamumsupplement 16800 16A3F mro 16A40 16A6F tangsa 16A70 16ACF bassavah 16AD0 16AFF "
+    "pahawhhmong 16B00 16B8F medefaidrin 16E40 16E9F miao 16F00 16F9F "
+    "ideographicsymbolsandpunctuation 16FE0 16FFF tangut 17000 187FF tangutcomponents 18800 18AFF "
+    "khitansmallscript 18B00 18CFF tangutsupplement 18D00 18D7F kanaextendedb 1AFF0 1AFFF "
+    "kanasupplement 1B000 1B0FF kanaextendeda 1B100 1B12F smallkanaextension 1B130 1B16F nushu "
+    "1B170 1B2FF duployan 1BC00 1BC9F shorthandformatcontrols 1BCA0 1BCAF znamennymusicalnotation "
+    "1CF00 1CFCF byzantinemusicalsymbols 1D000 1D0FF musicalsymbols 1D100 1D1FF "
+    "ancientgreekmusicalnotation 1D200 1D24F kaktoviknumerals 1D2C0 1D2DF mayannumerals 1D2E0 "
+    "1D2FF taixuanjingsymbols 1D300 1D35F countingrodnumerals 1D360 1D37F "
+    "mathematicalalphanumericsymbols 1D400 1D7FF suttonsignwriting 1D800 1DAAF latinextendedg "
+    "1DF00 1DFFF glagoliticsupplement 1E000 1E02F cyrillicextendedd 1E030 1E08F "
+    "nyiakengpuachuehmong 1E100 1E14F toto 1E290 1E2BF wancho 1E2C0 1E2FF nagmundari 1E4D0 1E4FF "
+    "ethiopicextendedb 1E7E0 1E7FF mendekikakui 1E800 1E8DF adlam 1E900 1E95F indicsiyaqnumbers "
+    "1EC70 1ECBF ottomansiyaqnumbers 1ED00 1ED4F arabicmathematicalalphabeticsymbols 1EE00 1EEFF "
+    "mahjongtiles 1F000 1F02F dominotiles 1F030 1F09F playingcards 1F0A0 1F0FF "
+    "enclosedalphanumericsupplement 1F100 1F1FF enclosedideographicsupplement 1F200 1F2FF "
+    "miscellaneoussymbolsandpictographs 1F300 1F5FF emoticons 1F600 1F64F ornamentaldingbats "
+    "1F650 1F67F transportandmapsymbols 1F680 1F6FF alchemicalsymbols 1F700 1F77F "
+    "geometricshapesextended 1F780 1F7FF supplementalarrowsc 1F800 1F8FF "
+    "supplementalsymbolsandpictographs 1F900 1F9FF chesssymbols 1FA00 1FA6F "
+    "symbolsandpictographsextendeda 1FA70 1FAFF symbolsforlegacycomputing 1FB00 1FBFF "
+    "cjkunifiedideographsextensionb 20000 2A6DF cjkunifiedideographsextensionc 2A700 2B73F "
+    "cjkunifiedideographsextensiond 2B740 2B81F cjkunifiedideographsextensione 2B820 2CEAF "
+    "cjkunifiedideographsextensionf 2CEB0 2EBEF cjkcompatibilityideographssupplement 2F800 2FA1F "
+    "cjkunifiedideographsextensiong 30000 3134F cjkunifiedideographsextensionh 31350 323AF tags "
+    "E0000 E007F variationselectorssupplement E0100 E01EF supplementaryprivateuseareaa F0000 "
+    "FFFFF supplementaryprivateuseareab 100000 10FFFF";
+
+std::string_view next_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+char32_t next_point(std::string_view& text) {
+  const std::string_view word = next_word(text);
+  uint32_t point = 0;
+  std::from_chars(word.data(), word.data() + word.size(), point, 16);
+  return point;
+}
 
 }  // namespace
 
 std::optional<CharacterSet> block_named(std::string_view name) {
   if (!name.starts_with("in")) return std::nullopt;
   name.remove_prefix(2);
-  for (const auto& block : kBlocks) {
-    if (block.name == name) return CharacterSet(block.first, block.last);
+  CharacterSet any;
+  for (std::string_view text = kBlocks; !text.empty();) {
+    const std::string_view block = next_word(text);
+    const char32_t first = next_point(text), last = next_point(text);
+    if (block == name) return CharacterSet(first, last);
+    any = any | CharacterSet(first, last);
   }
   if (name != "noblock") return std::nullopt;
-  CharacterSet any;
-  for (const auto& block : kBlocks) any = any | CharacterSet(block.first, block.last);
   return any.complement();
 }
 
