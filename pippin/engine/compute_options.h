@@ -17,7 +17,9 @@ class Device;
 
 // The precision of computations.
 enum class Precision : uint8_t {
-  Fast,       // as Exact, but kernels may round activations to 8 bits inside quantized products
+  Fast,       // as Exact, but kernels may round activations to 8 bits inside quantized products,
+              // and in language models with such products the factors of attention with many
+              // queries to bf16
   Exact,      // fp32 arithmetic on the values that the package stores
   Reference,  // operation by operation with the value rules of the op table, each result rounded to
               // its declared type: slow

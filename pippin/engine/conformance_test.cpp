@@ -13,8 +13,6 @@
 namespace pippin::engine {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Row {
   std::string_view tests;
   std::vector<OpCase> cases;

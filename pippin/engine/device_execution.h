@@ -46,6 +46,10 @@ class DeviceExecution {
                                          size_t /*lane*/) const {
     return std::nullopt;
   }
+  virtual std::vector<RankedElement> largest_ones(size_t /*index*/, size_t /*begin*/,
+                                                  size_t /*count*/, size_t /*lane*/) const {
+    return {};
+  }
   virtual std::span<const int64_t> output_shape(size_t index, size_t lane) const = 0;
 };
 

@@ -118,6 +118,11 @@ std::optional<int32_t> Execution::largest(size_t index, size_t begin, size_t cou
   return ask([&] { return device_->largest(index, begin, count, lane); });
 }
 
+std::vector<RankedElement> Execution::largest_ones(size_t index, size_t begin, size_t count,
+                                                   size_t lane) const {
+  return ask([&] { return device_->largest_ones(index, begin, count, lane); });
+}
+
 std::span<const int32_t> Execution::int_output(size_t index, size_t lane) const {
   const ByteSpan bytes = ask([&] { return device_->output_bytes(index, lane); });
   return {reinterpret_cast<const int32_t*>(bytes.data()), bytes.size() / sizeof(int32_t)};

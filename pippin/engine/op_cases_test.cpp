@@ -16,8 +16,6 @@
 namespace pippin::engine {
 namespace {
 
-namespace fs = std::filesystem;
-
 class OpCases : public testing::TestWithParam<const char*> {};
 // Programs of one op. In programs of several (torch), cancellation in a sum amplifies a difference
 // in the last bit.

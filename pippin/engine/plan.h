@@ -25,6 +25,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread_pool.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/engine/compute_options.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
@@ -36,6 +37,9 @@ struct PlanOptions {
   // model declares (their default shape if fixed).
   std::map<std::string, std::vector<mil::SizeRange>, std::less<>> input_ranges = {};
   ComputeOptions compute = {};
+  // The form of the states that attention reads. Others than F16 need the CPU, and replace each of
+  // these states by two: its codes and their scales, as Plan::states() tells.
+  CacheType cache_type = CacheType::F16;
   // Values of the function's main block, computed instead of its results; empty: its results.
   std::vector<const mil::Var*> outputs = {};
 };
@@ -63,7 +67,7 @@ class Plan {
   virtual std::span<const Port> inputs()
       const = 0;  // in the order of the function's description, without states
   virtual std::span<const Port> outputs() const = 0;
-  virtual const std::vector<mil::Feature>& states() const = 0;
+  virtual const std::vector<mil::Feature>& states() const = 0;  // in their stored form
   virtual uint64_t arena_bytes() const = 0;
   virtual uint64_t weight_bytes() const = 0;  // read by one run
   virtual uint64_t saved_bytes() const = 0;   // bytes saved compared with the package
@@ -84,6 +88,13 @@ class Plan {
 struct WantedRows {
   int64_t begin, end;
 };
+
+// An element of an output, and its place among those that were looked at.
+struct RankedElement {
+  float value;
+  int32_t index;
+};
+constexpr size_t kLeastRanked = 100;  // of Execution::largest_ones()
 
 // An Error of the code Device means that the device itself failed: the execution is then dead, and
 // throws the same Error on every call; States that it ran with have unspecified values.
@@ -143,6 +154,11 @@ class Execution {
   // transferred but the answer. Nothing on devices that leave it to the caller, and where one is
   // NaN or none is finite.
   std::optional<int32_t> largest(size_t index, size_t begin, size_t count, size_t lane) const;
+  // Some of the largest of these elements, found by the device, in order of index: all that are
+  // greater than the others, at least kLeastRanked or all elements. Nothing on devices that leave
+  // it to the caller, where one is NaN or the largest is infinite, and where too many are equal.
+  std::vector<RankedElement> largest_ones(size_t index, size_t begin, size_t count,
+                                          size_t lane) const;
   std::vector<int64_t> output_shape(size_t index, size_t lane = 0) const;
   std::span<const int64_t> output_dims(size_t index, size_t lane = 0) const;  // the same
 

@@ -52,6 +52,11 @@ inline array normal_array(const Shape& shape, Dtype dtype, uint32_t seed) {
   return array(values.data(), float64, shape, dtype);
 }
 
+// The integers from 0 on.
+inline array counted(const Shape& shape) {
+  return reshape(arange(0, static_cast<double>(num_elements(shape)), 1, int32), shape);
+}
+
 // The same elements in other layouts: unchanged, transposed, with negative strides, as part of a
 // larger array.
 inline std::vector<array> layouts(const array& a) {

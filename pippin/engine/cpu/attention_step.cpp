@@ -34,7 +34,9 @@ class MaskSummaryStep : public Step {
   }
 };
 
-kernels::CacheType cache_type(Storage storage) {
+kernels::CacheType cache_type(const AttentionNode& node, Storage storage) {
+  if (node.cache == CacheType::Q8) return kernels::CacheType::Q8;
+  if (node.cache == CacheType::Q4) return kernels::CacheType::Q4;
   return storage == Storage::F16    ? kernels::CacheType::F16
          : storage == Storage::BF16 ? kernels::CacheType::BF16
                                     : kernels::CacheType::F32;
@@ -54,7 +56,7 @@ struct AttentionScratch {
     args.rows = size(1, 2);
     args.keys = size(2, 2);
     args.head_dim = size(1, 3);
-    args.value_dim = size(3, 3);
+    args.value_dim = size(0, 3);
     tile = (kernels::attention_scratch_floats(args) + 15) / 16 * 16;
     if (!node.is_masked || node.has_summary) return;
     summary = 2 * kernels::mask_chunks(args.keys);
@@ -91,8 +93,8 @@ Operand own_summary(ThreadPool& pool, const Operand& mask, float* memory) {
 
 // `scratch` has `sizes` for each thread.
 void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
-            std::span<const Operand> operands, const AttentionScratch& sizes, ThreadPool& pool,
-            float* scratch) {
+            std::span<const Operand> operands, const AttentionScratch& sizes, bool may_round,
+            ThreadPool& pool, float* scratch) {
   const Operand& out = operands[0];
   const Operand& q = operands[1];
   const Operand& k = operands[2];
@@ -104,6 +106,7 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
     summary = own_summary(pool, operands[AttentionNode::kMask],
                           scratch + sizes.tile * pool.num_threads());
   }
+  const bool has_scales = node.cache != CacheType::F16;
   for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
     kernels::AttentionArgs args{};
     args.q = q.floats() + batch * q.strides[0];
@@ -118,7 +121,22 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
     args.v_head_stride = v.strides[1];
     args.v_key_stride = v.strides[2];
     args.v_dim_stride = v.strides[3];
-    if (node.has_sinks) args.sinks = operands.back().floats();
+    if (node.has_sinks) args.sinks = operands[operands.size() - (has_scales ? 3 : 1)].floats();
+    if (has_scales) {
+      const Operand& k_scales = operands[operands.size() - 2];
+      const Operand& v_scales = operands[operands.size() - 1];
+      args.k_scales =
+          reinterpret_cast<const uint16_t*>(k_scales.data) + batch * k_scales.strides[0];
+      args.k_scale_head_stride = k_scales.strides[1];
+      args.k_scale_key_stride = k_scales.strides[2];
+      args.k_group = node.k_group;
+      args.v_scales =
+          reinterpret_cast<const uint16_t*>(v_scales.data) + batch * v_scales.strides[0];
+      args.v_scale_head_stride = v_scales.strides[1];
+      args.v_scale_key_stride = v_scales.strides[2];
+      args.v_group = node.v_group;
+    }
+    args.may_round = may_round;
     if (node.is_masked) {
       const Operand& mask = operands[AttentionNode::kMask];
       args.mask = mask.floats() + batch * mask.strides[0];
@@ -138,7 +156,7 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
     args.rows = q.shape[2];
     args.keys = k.shape[2];
     args.head_dim = q.shape[3];
-    args.value_dim = v.shape[3];
+    args.value_dim = out.shape[3];
     const double root = node.over_root ? std::sqrt(static_cast<double>(args.head_dim)) : 1;
     args.scale = static_cast<float>(node.scale / root);
     args.softcap = static_cast<float>(node.softcap);
@@ -148,15 +166,17 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
 
 class AttentionStep : public Step {
  public:
-  AttentionStep(const CpuFeatures& cpu, Storage cache, const AttentionNode& node)
-      : kernel_(kernels::choose_attention(cache_type(cache), cpu)), node_(node) {}
+  AttentionStep(const ComputeOptions& options, Storage cache, const AttentionNode& node)
+      : kernel_(kernels::choose_attention(cache_type(node, cache), options.cpu)),
+        node_(node),
+        may_round_(options.precision == Precision::Fast) {}
 
   std::string kernel_name() const override { return kernel_.name; }
   int64_t scratch_bytes() const override {
     return most_scratch().floats() * element_size(Storage::F32);
   }
   void run(const StepContext& context) const noexcept override {
-    attend(node_, kernel_, context.operands, most_scratch(), context.pool,
+    attend(node_, kernel_, context.operands, most_scratch(), may_round_, context.pool,
            reinterpret_cast<float*>(context.scratch));
   }
 
@@ -172,6 +192,7 @@ class AttentionStep : public Step {
 
   const kernels::AttentionKernel& kernel_;
   const AttentionNode& node_;
+  const bool may_round_;
 };
 
 class AllowedStep : public Step {
@@ -190,15 +211,15 @@ class AllowedStep : public Step {
 void launch(const AttentionNode& node, std::span<const Operand> operands, ThreadPool& pool) {
   const AttentionScratch sizes = scratch_for(node, operands);
   const CallScratch scratch(sizes.floats() * element_size(Storage::F32), pool.num_threads());
-  attend(node, kernels::choose_attention(cache_type(operands[2].storage), cpu_features()), operands,
-         sizes, pool, reinterpret_cast<float*>(scratch.data()));
+  attend(node, kernels::choose_attention(cache_type(node, operands[2].storage), cpu_features()),
+         operands, sizes, false, pool, reinterpret_cast<float*>(scratch.data()));
 }
 
 StepPointer make_step_of(const AllowedNode&, const StepSource&) {
   return std::make_unique<AllowedStep>();
 }
 StepPointer make_step_of(const AttentionNode& node, const StepSource& source) {
-  return std::make_unique<AttentionStep>(source.cpu(), source.node.views[2].storage, node);
+  return std::make_unique<AttentionStep>(source.options, source.node.views[2].storage, node);
 }
 StepPointer make_step_of(const MaskSummaryNode&, const StepSource&) {
   return std::make_unique<MaskSummaryStep>();

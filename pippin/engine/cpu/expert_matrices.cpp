@@ -189,7 +189,8 @@ class FastExperts : public QuantizedExperts {
     const auto same = [&](int64_t rows) {
       return kernels::same_form(form_of(rows), fast->form_of(rows));
     };
-    return same(1) && same(kernels_.few_rows + 1) && same(kernels_.few_palette_rows + 1);
+    return same(1) && same(kernels_.few_rows + 1) && same(kernels_.few_nibble_rows + 1) &&
+           same(kernels_.few_palette_rows + 1);
   }
   int64_t scratch_bytes() const override {
     return align_up<int64_t>(kernels::quantized_dot_scratch_bytes(), 64);

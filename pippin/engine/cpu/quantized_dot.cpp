@@ -84,7 +84,8 @@ class FastDotStep : public WeightStep {
   int64_t shared_bytes(int64_t m) const {
     int64_t bytes = 0;
     for (const int64_t rows :
-         {m, std::min(m, kernels_.few_rows), std::min(m, kernels_.few_palette_rows)}) {
+         {m, std::min(m, kernels_.few_rows), std::min(m, kernels_.few_nibble_rows),
+          std::min(m, kernels_.few_palette_rows)}) {
       bytes = std::max(
           bytes, kernels::quantized_bytes(kernels::quantized_form(kernels_, first().matrix, rows)));
     }
@@ -177,7 +178,8 @@ bool share_quantized_input(const DotNode& a, const DotNode& b, const ComputeOpti
     return kernels::same_form(kernels::quantized_form(kernels, weight_of(a, 0).matrix, m),
                               kernels::quantized_form(kernels, weight_of(b, 0).matrix, m));
   };
-  return same(1) && same(kernels.few_rows + 1) && same(kernels.few_palette_rows + 1);
+  return same(1) && same(kernels.few_rows + 1) && same(kernels.few_nibble_rows + 1) &&
+         same(kernels.few_palette_rows + 1);
 }
 
 }  // namespace pippin::engine

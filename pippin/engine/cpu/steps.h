@@ -38,6 +38,7 @@ StepPointer make_step_of(const FoldNode& node, const StepSource& source);
 StepPointer make_step_of(const FusedNode& node, const StepSource& source);
 StepPointer make_step_of(const GatherNode& node, const StepSource& source);
 StepPointer make_step_of(const GateNode& node, const StepSource& source);
+StepPointer make_step_of(const HadamardNode& node, const StepSource& source);
 StepPointer make_step_of(const L2NormNode& node, const StepSource& source);
 StepPointer make_step_of(const InstanceNormNode& node, const StepSource& source);
 StepPointer make_step_of(const LayerNormNode& node, const StepSource& source);
@@ -67,6 +68,7 @@ StepPointer make_step_of(const SelectNode& node, const StepSource& source);
 StepPointer make_step_of(const SoftmaxNode& node, const StepSource& source);
 StepPointer make_step_of(const SortNode& node, const StepSource& source);
 StepPointer make_step_of(const StackedDotNode& node, const StepSource& source);
+StepPointer make_step_of(const StoreCacheNode& node, const StepSource& source);
 StepPointer make_step_of(const SuppressionNode& node, const StepSource& source);
 StepPointer make_step_of(const UnaryNode& node, const StepSource& source);
 

@@ -42,7 +42,7 @@ bool fuse(Builder& builder, const mil::Operation& operation) {
     try {
       if (!fusion.fuse(builder, operation)) continue;
     } catch (const Error& error) {
-      // A parameter on the way is not constant.
+      // A parameter on the way is not constant, or a value belongs to an earlier region.
       if (error.code() != ErrorCode::Unsupported) throw;
       continue;
     }

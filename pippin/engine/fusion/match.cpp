@@ -4,7 +4,6 @@
 
 namespace pippin::engine {
 
-using mil::Dim;
 using mil::Operation;
 using mil::Var;
 

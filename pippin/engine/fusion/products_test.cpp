@@ -291,6 +291,35 @@ TEST(FuseResidual, OfTwoProducts) {
   expect_same_bits(model, {{5, 64}});
 }
 
+// Two layers of one input, each with a change of low rank: the layers stay one step.
+TEST(FuseResidual, TheNarrowerProductAddsTheWiderOne) {
+  for (const std::string sum : {"add(x = c{0}, y = p{0})", "add(x = p{0}, y = c{0})"}) {
+    std::string text = "func main<ios18>(tensor<fp16, [?, 64]> x) {\n";
+    for (const int i : {1, 2}) {
+      const std::string w = fmt::format("w{}", i), a = fmt::format("a{}", i);
+      text += weight(Form::Int4, w, 40, 1) + weight(Form::Fp16, a, 4, 2) +
+              linear(Form::Fp16, fmt::format("p{}", i), 40, "linear(x = x, weight = " + w + ")") +
+              linear(Form::Fp16, fmt::format("n{}", i), 4, "linear(x = x, weight = " + a + ")") +
+              linear(Form::Fp16, fmt::format("c{}", i), 40,
+                     fmt::format("linear(x = n{}, weight = {})", i,
+                                 values("fp16", {40, 4}, -999, 999, 3))) +
+              linear(Form::Fp16, fmt::format("y{}", i), 40, fmt::format(fmt::runtime(sum), i));
+    }
+    const mil::Model model = make_model(text + "} -> (y1, y2);");
+    const std::string change =
+        "linear (dot_f16_scalar) + residual f32[x[0], 40] <- f32[x[0], 4], f16[40, 4], "
+        "f32[x[0], 40]\n";
+    EXPECT_EQ(described(model),
+              "2 linear int4 (quantized_dot_scalar, exact) f32[x[0], 40], f32[x[0], 40] <- "
+              "f32[x[0], 64]\n"
+              "2 linear (dot_f16_scalar) f32[x[0], 4], f32[x[0], 4] <- f32[x[0], 64], f16[4, 64], "
+              "f16[4, 64]\n" +
+                  change + change)
+        << sum;
+    for (const int64_t rows : {1, 5, 33}) expect_same_bits(model, {{rows, 64}});
+  }
+}
+
 TEST(CommonOperations, AreComputedOnce) {
   ProgramText program("tensor<fp32, [?, 8]> x");
   program.number("a", 2).number("b", 2).number("c", 3).number("tiny", 0);

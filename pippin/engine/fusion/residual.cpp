@@ -1,4 +1,6 @@
 // x · Wᵀ + residual as one node, if only the sum reads the product.
+#include <optional>
+
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/mil/ops/op.h"
@@ -43,39 +45,58 @@ std::optional<View> as_rows(Builder& builder, const View& view, const View& like
   return builder.matrix(turned, axes);
 }
 
+// The product that `var` shows, if only the sum reads it.
+std::optional<Node> own_product(Builder& builder, const Var* var, const mil::ValueInfo& sum) {
+  if (builder.info(var).shape != sum.shape || !is_own_product(builder, var)) return std::nullopt;
+  const size_t index = writer_of(builder.nodes(), builder.view(var));
+  const auto& nodes = builder.nodes();
+  const DotNode* dot = index < nodes.size() ? nodes[index].as<DotNode>() : nullptr;
+  if (dot == nullptr || dot->has_residual) return std::nullopt;
+  return nodes[index];
+}
+
+// Whether the product reads narrower rows than the other one.
+bool is_narrower(const std::optional<Node>& product, const std::optional<Node>& other) {
+  return product && other && product->x().shape[1].upper() < other->x().shape[1].upper();
+}
+
+// Adds `other` to the product that `var` shows.
+bool add_to_product(Builder& builder, const Operation& operation, const Var* var,
+                    const std::optional<Node>& product, const Var* other) {
+  if (!product) return false;
+  const View shown = builder.view(var);
+  const View residual = builder.view_as(builder.view(other), Storage::F32);
+  const auto rows = as_rows(builder, residual, shown, product->views[0]);
+  if (!rows) return false;
+  const View y = builder.allocate(Storage::F32, product->views[0].shape);
+  View result = shown;
+  result.buffer = y.buffer;
+  Node sum_of_both = *product;
+  sum_of_both.as<DotNode>()->has_residual = true;
+  sum_of_both.views[0] = y;
+  sum_of_both.views.push_back(*rows);
+  builder.add(std::move(sum_of_both));
+  builder.define_output(operation, result);
+  return true;
+}
+
 }  // namespace
 
 bool fuse_residual(Builder& builder, const Operation& operation) {
   const mil::ValueInfo& sum = builder.info(operation.output());
-  for (const bool swapped : {false, true}) {
-    const Var* var = operation.input_var(swapped ? "y" : "x");
-    const Var* other = operation.input_var(swapped ? "x" : "y");
-    if (var == nullptr || other == nullptr || !mil::is_float(sum.type) ||
-        builder.info(var).shape != sum.shape || builder.info(other).shape != sum.shape ||
-        !is_own_product(builder, var)) {
-      continue;
-    }
-    const View shown = builder.view(var);
-    const auto& nodes = builder.nodes();
-    const size_t index = writer_of(nodes, shown);
-    const DotNode* dot = index < nodes.size() ? nodes[index].as<DotNode>() : nullptr;
-    if (dot == nullptr || dot->has_residual) continue;
-    const View residual = builder.view_as(builder.view(other), Storage::F32);
-    const View product = nodes[index].views[0];
-    const auto rows = as_rows(builder, residual, shown, product);
-    if (!rows) continue;
-    const View y = builder.allocate(Storage::F32, product.shape);
-    View result = shown;
-    result.buffer = y.buffer;
-    Node sum_of_both = nodes[index];
-    sum_of_both.as<DotNode>()->has_residual = true;
-    sum_of_both.views[0] = y;
-    sum_of_both.views.push_back(*rows);
-    builder.add(std::move(sum_of_both));
-    builder.define_output(operation, result);
-    return true;
+  const Var* x = operation.input_var("x");
+  const Var* y = operation.input_var("y");
+  if (x == nullptr || y == nullptr || !mil::is_float(sum.type) ||
+      builder.info(x).shape != sum.shape || builder.info(y).shape != sum.shape) {
+    return false;
   }
-  return false;
+  // Of two products the narrower one adds the other: an adapter's change of low rank adds the
+  // layer's own product, which is still merged with those that read the same input.
+  const std::optional<Node> of_x = own_product(builder, x, sum),
+                            of_y = own_product(builder, y, sum);
+  const auto add_x = [&] { return add_to_product(builder, operation, x, of_x, y); };
+  const auto add_y = [&] { return add_to_product(builder, operation, y, of_y, x); };
+  return is_narrower(of_y, of_x) ? add_y() || add_x() : add_x() || add_y();
 }
 
 }  // namespace pippin::engine

@@ -41,6 +41,14 @@ constexpr const char* kRotary =
     "rotary f32[1, 3, all[2], 8] <- f32[1, 3, all[2], 8], f32[1, 3, all[2], 8], f32[1, 3, all[2], "
     "8]\n";
 
+// Rotates x, whose halves are low and high.
+void rotate(ProgramText& program, const std::string& whole, const std::string& half) {
+  program.op("neg", half, "mul(x = high, y = minus)");
+  program.op("rot", whole, "concat(values = (neg, low), axis = axis, interleave = no)");
+  program.op("a", whole, "mul(x = x, y = cos)").op("b", whole, "mul(x = rot, y = sin)");
+  program.op("y", whole, "add(x = a, y = b)");
+}
+
 TEST(FuseRotary, OfHalves) {
   for (const char* sum : {"add(x = a, y = b)", "add(x = b, y = a)"}) {
     for (const char* turn : {"mul(x = high, y = minus)", "sub(x = zero, y = high)"}) {
@@ -64,10 +72,7 @@ TEST(FuseRotary, OfAnglesWithSizesOfOtherInputs) {
   ProgramText program(heads("8") + " x, " + row + " cos, " + row + " sin");
   program.number("minus", -1).number("axis", "int32", "-1");
   program.part("low", heads("4"), "x", 4, 3, 0, 4).part("high", heads("4"), "x", 4, 3, 4, 8);
-  program.op("neg", heads("4"), "mul(x = high, y = minus)");
-  program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
-  program.op("a", heads("8"), "mul(x = x, y = cos)").op("b", heads("8"), "mul(x = rot, y = sin)");
-  program.op("y", heads("8"), "add(x = a, y = b)");
+  rotate(program, heads("8"), heads("4"));
   const mil::Model model = program.returns("y");
   EXPECT_EQ(described(model),
             "rotary f32[1, 3, x[2], 8] <- f32[1, 3, x[2], 8], f32[1, 3, x[2], 8], f32[1, 3, x[2], "
@@ -83,10 +88,7 @@ TEST(FuseRotary, OfASplit) {
   program.number("count", "int32", "2");
   program.line(heads("4") + " low, " + heads("4") +
                " high = split(x = x, num_splits = count, axis = axis)[name = string(\"split\")];");
-  program.op("neg", heads("4"), "mul(x = high, y = minus)");
-  program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
-  program.op("a", heads("8"), "mul(x = x, y = cos)").op("b", heads("8"), "mul(x = rot, y = sin)");
-  program.op("y", heads("8"), "add(x = a, y = b)");
+  rotate(program, heads("8"), heads("4"));
   const mil::Model model = program.returns("y");
   EXPECT_EQ(described(model), kRotary);
   expect_same_values(model, kRotaryCalls, kFills);
@@ -158,10 +160,7 @@ TEST(FuseRotary, AlongAnotherAxis) {
     ProgramText program(whole + " x, " + row + " cos, " + row + " sin");
     program.number("minus", -1).number("axis", "int32", "2");
     program.part("low", half, "x", 4, 2, 0, 4).part("high", half, "x", 4, 2, 4, 8);
-    program.op("neg", half, "mul(x = high, y = minus)");
-    program.op("rot", whole, "concat(values = (neg, low), axis = axis, interleave = no)");
-    program.op("a", whole, "mul(x = x, y = cos)").op("b", whole, "mul(x = rot, y = sin)");
-    program.op("y", whole, "add(x = a, y = b)");
+    rotate(program, whole, half);
     const mil::Model model = program.returns("y");
     const std::string steps = described(model);
     EXPECT_NE(steps.find("rotary"), std::string::npos) << steps;
@@ -198,10 +197,7 @@ TEST(FuseRotary, LeavesWhatIsNone) {
 TEST(FuseRotary, KeepsWhatElseIsRead) {
   ProgramText program = rotary_program();
   program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);
-  program.op("neg", heads("4"), "mul(x = high, y = minus)");
-  program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
-  program.op("a", heads("8"), "mul(x = x, y = cos)").op("b", heads("8"), "mul(x = rot, y = sin)");
-  program.op("y", heads("8"), "add(x = a, y = b)");
+  rotate(program, heads("8"), heads("4"));
   const mil::Model model = program.returns("y, rot");
   const std::string steps = described(model);
   EXPECT_NE(steps.find(kRotary), std::string::npos) << steps;

@@ -75,6 +75,15 @@ std::string Builder::where(const mil::Operation& operation) const {
   return fmt::format("{} '{}'", operation.type(), label);
 }
 
+const mil::ValueInfo& Builder::info(const mil::Var* var) const {
+  const auto found = inference_.values.find(var);
+  if (found == inference_.values.end()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("'{}' belongs to an earlier region", var->name));
+  }
+  return found->second;
+}
+
 int Builder::add_buffer(Buffer buffer) {
   buffers_.push_back(std::move(buffer));
   return static_cast<int>(buffers_.size()) - 1;

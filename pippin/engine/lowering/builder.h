@@ -43,7 +43,8 @@ struct Region {
   std::set<uint64_t> symbols;  // ids of all symbols that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
   ComputeOptions compute;
-  Target target;  // of the device that will run the plan
+  CacheType cache_type = CacheType::F16;  // of the states that attention reads
+  Target target;                          // of the device that will run the plan
 };
 
 class Builder {
@@ -61,7 +62,8 @@ class Builder {
   LoadCache* cache() const { return region_.compute.cache.get(); }  // or null
   bool fusion() const { return region_.compute.fusion && precision() != Precision::Reference; }
   const mil::Inference& inference() const { return inference_; }
-  const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
+  // Throws Unsupported for a value of an earlier region, whose shape is not known in this one.
+  const mil::ValueInfo& info(const mil::Var* var) const;
 
   // The parameter's view as it is stored (weights and states may be F16); throws if it is absent.
   View view(const mil::Operation& operation, std::string_view parameter);

@@ -9,8 +9,6 @@
 namespace pippin::engine {
 namespace {
 
-using mil::Dim;
-
 // The permutation that swaps an axis with the last one, which is its own inverse.
 std::vector<int64_t> swapped_with_last(int64_t axis, int64_t rank) {
   std::vector<int64_t> perm(static_cast<size_t>(rank));

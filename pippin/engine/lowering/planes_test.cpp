@@ -12,15 +12,31 @@ std::string type_of(const std::vector<int64_t>& shape) {
   return text + "]>";
 }
 
+using Sizes = std::vector<int64_t>;
+
 struct Case {
   std::string op;
-  std::vector<int64_t> x, weight, y;  // -1: of any size
-  std::vector<int64_t> strides, dilations, pad;
-  std::string pad_type = "custom";
-  int64_t groups = 1;
-  bool bias = true;
-  std::vector<int64_t> called = {};  // the shape passed for x
+  Sizes x, weight, y;  // -1: of any size
+  Sizes strides, dilations, pad;
+  std::string pad_type;
+  int64_t groups;
+  bool bias;
+  Sizes called;  // the shape passed for x
 };
+
+Case conv(Sizes x, Sizes weight, Sizes y, Sizes strides, Sizes dilations, Sizes pad,
+          std::string pad_type = "custom", int64_t groups = 1, bool bias = true,
+          Sizes called = {}) {
+  return {"conv",         std::move(x),        std::move(weight),
+          std::move(y),   std::move(strides),  std::move(dilations),
+          std::move(pad), std::move(pad_type), groups,
+          bias,           std::move(called)};
+}
+
+Case transposed(Case item) {
+  item.op = "conv_transpose";
+  return item;
+}
 
 ProgramText text_of(const Case& item) {
   ProgramText text(type_of(item.x) + " x");
@@ -28,8 +44,7 @@ ProgramText text_of(const Case& item) {
   text.integers("pad", item.pad).array("weight", item.weight);
   text.number("type", "string", "\"" + item.pad_type + "\"");
   text.number("groups", "int32", std::to_string(item.groups));
-  const bool transposed = item.op == "conv_transpose";
-  text.array("bias", {transposed ? item.weight[1] * item.groups : item.weight[0]});
+  text.array("bias", {item.op == "conv_transpose" ? item.weight[1] * item.groups : item.weight[0]});
   return text.op("y", type_of(item.y),
                  item.op +
                      "(x = x, weight = weight, strides = strides, dilations = dilations, pad = "
@@ -49,66 +64,31 @@ void expect_same(const Case& item,
 TEST(Planes, Convolutions) {
   for (const Case& item : std::vector<Case>{
            // More places than a panel has, more channels than a piece; odd outputs.
-           {"conv", {1, 5, 9, 13}, {11, 5, 3, 3}, {1, 11, 9, 13}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-           {"conv", {2, 3, 12, 11}, {4, 3, 3, 5}, {2, 4, 6, 3}, {2, 3}, {1, 1}, {1, 1, 0, 2}},
-           {"conv",
-            {1, 4, 10, 9},
-            {6, 2, 2, 3},
-            {1, 6, 9, 3},
-            {1, 1},
-            {1, 3},
-            {0, 0, 0, 0},
-            "custom",
-            2,
-            false},
-           {"conv",
-            {1, 300, 3, 3},
-            {2, 300, 3, 3},
-            {1, 2, 3, 3},
-            {1, 1},
-            {1, 1},
-            {0, 0, 0, 0},
-            "same"},
-           {"conv",
-            {1, 2, 7, 7},
-            {3, 2, 2, 2},
-            {1, 3, 4, 4},
-            {2, 2},
-            {1, 1},
-            {0, 0, 0, 0},
-            "same_lower"},
+           conv({1, 5, 9, 13}, {11, 5, 3, 3}, {1, 11, 9, 13}, {1, 1}, {1, 1}, {1, 1, 1, 1}),
+           conv({2, 3, 12, 11}, {4, 3, 3, 5}, {2, 4, 6, 3}, {2, 3}, {1, 1}, {1, 1, 0, 2}),
+           conv({1, 4, 10, 9}, {6, 2, 2, 3}, {1, 6, 9, 3}, {1, 1}, {1, 3}, {0, 0, 0, 0}, "custom",
+                2, false),
+           conv({1, 300, 3, 3}, {2, 300, 3, 3}, {1, 2, 3, 3}, {1, 1}, {1, 1}, {0, 0, 0, 0}, "same"),
+           conv({1, 2, 7, 7}, {3, 2, 2, 2}, {1, 3, 4, 4}, {2, 2}, {1, 1}, {0, 0, 0, 0},
+                "same_lower"),
            // One element at every place: a product of lists of places.
-           {"conv", {1, 3, 7, 9}, {9, 3, 1, 1}, {1, 9, 7, 9}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-           {"conv", {1, 3, 7, 9}, {2, 3, 1, 1}, {1, 2, 3, 3}, {3, 4}, {1, 1}, {0, 0, 0, 0}},
+           conv({1, 3, 7, 9}, {9, 3, 1, 1}, {1, 9, 7, 9}, {1, 1}, {1, 1}, {0, 0, 0, 0}),
+           conv({1, 3, 7, 9}, {2, 3, 1, 1}, {1, 2, 3, 3}, {3, 4}, {1, 1}, {0, 0, 0, 0}),
            // More outputs than one job takes at so few places; every second element of wide rows.
-           {"conv", {1, 64, 7, 7}, {200, 64, 1, 1}, {1, 200, 7, 7}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-           {"conv", {2, 20, 9, 9}, {131, 20, 3, 3}, {2, 131, 5, 5}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-           {"conv", {1, 5, 9, 71}, {7, 5, 3, 3}, {1, 7, 5, 36}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+           conv({1, 64, 7, 7}, {200, 64, 1, 1}, {1, 200, 7, 7}, {1, 1}, {1, 1}, {0, 0, 0, 0}),
+           conv({2, 20, 9, 9}, {131, 20, 3, 3}, {2, 131, 5, 5}, {2, 2}, {1, 1}, {1, 1, 1, 1}),
+           conv({1, 5, 9, 71}, {7, 5, 3, 3}, {1, 7, 5, 36}, {2, 2}, {1, 1}, {1, 1, 1, 1}),
            // A kernel larger than its input; windows that see only padding.
-           {"conv", {1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {1, 1}, {2, 1, 1, 2}},
-           {"conv", {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+           conv({1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {1, 1}, {2, 1, 1, 2}),
+           conv({1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}),
            // One and three axes.
-           {"conv", {2, 3, 50}, {4, 3, 5}, {2, 4, 24}, {2}, {1}, {2, 0}},
-           {"conv", {1, 2, 60}, {3, 2, 2}, {1, 3, 40}, {1}, {20}, {0, 0}},
-           {"conv",
-            {1, 2, 4, 5, 6},
-            {3, 2, 2, 3, 2},
-            {1, 3, 4, 3, 4},
-            {1, 2, 2},
-            {1, 1, 1},
-            {1, 0, 1, 1, 1, 1}},
+           conv({2, 3, 50}, {4, 3, 5}, {2, 4, 24}, {2}, {1}, {2, 0}),
+           conv({1, 2, 60}, {3, 2, 2}, {1, 3, 40}, {1}, {20}, {0, 0}),
+           conv({1, 2, 4, 5, 6}, {3, 2, 2, 3, 2}, {1, 3, 4, 3, 4}, {1, 2, 2}, {1, 1, 1},
+                {1, 0, 1, 1, 1, 1}),
            // Of any size.
-           {"conv",
-            {-1, 2, -1, -1},
-            {3, 2, 3, 3},
-            {-1, 3, -1, -1},
-            {2, 1},
-            {1, 1},
-            {1, 1, 1, 1},
-            "custom",
-            1,
-            true,
-            {2, 2, 5, 64}}}) {
+           conv({-1, 2, -1, -1}, {3, 2, 3, 3}, {-1, 3, -1, -1}, {2, 1}, {1, 1}, {1, 1, 1, 1},
+                "custom", 1, true, {2, 2, 5, 64})}) {
     expect_same(item);
   }
 }
@@ -122,33 +102,13 @@ bool is_by_winograd(const mil::Model& model, Precision precision) {
 // Few products in `fast`: maps that end within a tile, tiles over all edges, odd channels.
 TEST(Planes, ConvolutionsByWinograd) {
   for (const Case& item : std::vector<Case>{
-           {"conv", {1, 20, 26, 37}, {19, 20, 3, 3}, {1, 19, 26, 37}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-           {"conv",
-            {2, 24, 19, 22},
-            {33, 24, 3, 3},
-            {2, 33, 17, 25},
-            {1, 1},
-            {1, 1},
-            {0, 0, 2, 3},
-            "custom",
-            1,
-            false},
-           {"conv",
-            {1, 24, 24, 24},
-            {70, 24, 3, 3},
-            {1, 70, 24, 24},
-            {1, 1},
-            {1, 1},
-            {0, 0, 0, 0},
-            "same"},
+           conv({1, 20, 26, 37}, {19, 20, 3, 3}, {1, 19, 26, 37}, {1, 1}, {1, 1}, {1, 1, 1, 1}),
+           conv({2, 24, 19, 22}, {33, 24, 3, 3}, {2, 33, 17, 25}, {1, 1}, {1, 1}, {0, 0, 2, 3},
+                "custom", 1, false),
+           conv({1, 24, 24, 24}, {70, 24, 3, 3}, {1, 70, 24, 24}, {1, 1}, {1, 1}, {0, 0, 0, 0},
+                "same"),
            // Tiles that lie outside x.
-           {"conv",
-            {1, 32, 3, 60},
-            {32, 32, 3, 3},
-            {1, 32, 13, 60},
-            {1, 1},
-            {1, 1},
-            {9, 3, 1, 1}}}) {
+           conv({1, 32, 3, 60}, {32, 32, 3, 3}, {1, 32, 13, 60}, {1, 1}, {1, 1}, {9, 3, 1, 1})}) {
     ProgramText text = text_of(item);
     text.op("z", type_of(item.y), "relu(x = y)");
     const mil::Model model = text.returns("z");
@@ -163,19 +123,12 @@ TEST(Planes, ConvolutionsByWinograd) {
 TEST(Planes, OthersAreDirectInFast) {
   for (const Case& item : std::vector<Case>{
            // Few places, few channels, dilated taps or strided windows, groups.
-           {"conv", {1, 64, 4, 4}, {64, 64, 3, 3}, {1, 64, 4, 4}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-           {"conv", {1, 2, 40, 40}, {5, 2, 3, 3}, {1, 5, 40, 40}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-           {"conv", {1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 12, 12}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-           {"conv", {1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 24, 24}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
-           {"conv",
-            {1, 64, 24, 24},
-            {64, 32, 3, 3},
-            {1, 64, 24, 24},
-            {1, 1},
-            {1, 1},
-            {1, 1, 1, 1},
-            "custom",
-            2}}) {
+           conv({1, 64, 4, 4}, {64, 64, 3, 3}, {1, 64, 4, 4}, {1, 1}, {1, 1}, {1, 1, 1, 1}),
+           conv({1, 2, 40, 40}, {5, 2, 3, 3}, {1, 5, 40, 40}, {1, 1}, {1, 1}, {1, 1, 1, 1}),
+           conv({1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 12, 12}, {2, 2}, {1, 1}, {1, 1, 1, 1}),
+           conv({1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 24, 24}, {1, 1}, {2, 2}, {2, 2, 2, 2}),
+           conv({1, 64, 24, 24}, {64, 32, 3, 3}, {1, 64, 24, 24}, {1, 1}, {1, 1}, {1, 1, 1, 1},
+                "custom", 2)}) {
     const mil::Model model = text_of(item).returns("y");
     EXPECT_FALSE(is_by_winograd(model, Precision::Fast));
     expect_same_values(model, {{item.x}}, {Fill::Ordinary, Fill::Extremes}, 2e-5, Precision::Fast);
@@ -183,45 +136,16 @@ TEST(Planes, OthersAreDirectInFast) {
 }
 
 TEST(Planes, DepthwiseConvolutions) {
-  for (const Case& item : std::vector<Case>{
-           {"conv",
-            {1, 3, 9, 70},
-            {3, 1, 3, 3},
-            {1, 3, 9, 70},
-            {1, 1},
-            {1, 1},
-            {1, 1, 1, 1},
-            "custom",
-            3},
-           {"conv",
-            {2, 2, 8, 9},
-            {4, 1, 5, 3},
-            {2, 4, 4, 5},
-            {2, 2},
-            {1, 1},
-            {2, 2, 1, 1},
-            "custom",
-            2,
-            false},
-           {"conv",
-            {1, 2, 9, 9},
-            {2, 1, 3, 2},
-            {1, 2, 9, 2},
-            {1, 3},
-            {2, 4},
-            {2, 2, 1, 0},
-            "custom",
-            2},
-           {"conv", {1, 2, 2100}, {2, 1, 3}, {1, 2, 2099}, {1}, {2}, {1, 2}, "custom", 2},
-           {"conv",
-            {1, 2, 3, 4, 5},
-            {2, 1, 2, 2, 2},
-            {1, 2, 2, 3, 3},
-            {1, 1, 2},
-            {1, 1, 1},
-            {0, 0, 0, 0, 1, 0},
-            "custom",
-            2}}) {
+  for (const Case& item :
+       std::vector<Case>{conv({1, 3, 9, 70}, {3, 1, 3, 3}, {1, 3, 9, 70}, {1, 1}, {1, 1},
+                              {1, 1, 1, 1}, "custom", 3),
+                         conv({2, 2, 8, 9}, {4, 1, 5, 3}, {2, 4, 4, 5}, {2, 2}, {1, 1},
+                              {2, 2, 1, 1}, "custom", 2, false),
+                         conv({1, 2, 9, 9}, {2, 1, 3, 2}, {1, 2, 9, 2}, {1, 3}, {2, 4},
+                              {2, 2, 1, 0}, "custom", 2),
+                         conv({1, 2, 2100}, {2, 1, 3}, {1, 2, 2099}, {1}, {2}, {1, 2}, "custom", 2),
+                         conv({1, 2, 3, 4, 5}, {2, 1, 2, 2, 2}, {1, 2, 2, 3, 3}, {1, 1, 2},
+                              {1, 1, 1}, {0, 0, 0, 0, 1, 0}, "custom", 2)}) {
     expect_same(item);
   }
 }
@@ -232,121 +156,35 @@ TEST(Planes, DepthwiseConvolutions) {
 TEST(Planes, ConvolutionsOfPlaces) {
   const std::vector<int64_t> once = {1, 1}, twice = {2, 2};
   for (const Case& item : std::vector<Case>{
-           {"conv", {1, 13, 9, 10}, {17, 13, 3, 3}, {1, 17, 4, 8}, {2, 1}, {1, 2}, {1, 0, 0, 2}},
-           {"conv",
-            {2, 18, 5, 5},
-            {16, 9, 3, 3},
-            {2, 16, 5, 5},
-            once,
-            once,
-            {0, 0, 0, 0},
-            "same",
-            2},
-           {"conv", {1, 9, 2, 3}, {8, 9, 5, 5}, {1, 8, 4, 5}, once, once, {3, 3, 3, 3}},
-           {"conv", {1, 9, 2, 3}, {8, 9, 2, 2}, {1, 8, 3, 2}, once, {9, 9}, {5, 5, 4, 4}},
-           {"conv", {1, 300, 6, 7}, {20, 300, 1, 1}, {1, 20, 6, 7}, once, once, {0, 0, 0, 0}},
-           {"conv", {1, 70, 6, 6}, {33, 70, 3, 3}, {1, 33, 3, 3}, twice, once, {1, 1, 1, 1}},
-           {"conv", {1, 3, 9, 11}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {1, 1, 1, 1}},
-           {"conv", {1, 3, 9, 12}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {0, 0, 0, 0}, "same"},
-           {"conv", {2, 1, 7, 12}, {9, 1, 7, 5}, {2, 9, 7, 4}, {1, 3}, once, {3, 3, 2, 0}},
-           {"conv", {2, 2, 9, 9}, {8, 2, 3, 3}, {2, 8, 9, 7}, once, {1, 2}, {1, 1, 1, 1}},
-           {"conv", {1, 4, 6, 6}, {8, 4, 1, 1}, {1, 8, 6, 6}, once, once, {0, 0, 0, 0}},
-           {"conv", {1, 12, 40}, {10, 12, 3}, {1, 10, 20}, {2}, {1}, {1, 1}},
-           {"conv",
-            {1, 9, 3, 4, 5},
-            {8, 9, 2, 2, 2},
-            {1, 8, 3, 3, 4},
-            {1, 1, 1},
-            {1, 1, 1},
-            {1, 0, 0, 0, 0, 0},
-            "custom",
-            1,
-            false},
-           {"conv",
-            {1, 3, -1, -1},
-            {8, 3, 3, 3},
-            {1, 8, -1, -1},
-            once,
-            once,
-            {1, 1, 1, 1},
-            "custom",
-            1,
-            true,
-            {1, 3, 6, 7}},
-           {"conv",
-            {1, 19, 7, 8},
-            {19, 1, 3, 3},
-            {1, 19, 4, 4},
-            twice,
-            once,
-            {1, 1, 1, 1},
-            "custom",
-            19},
-           {"conv", {2, 8, 9, 9}, {8, 1, 5, 5}, {2, 8, 9, 9}, once, once, {0, 0, 0, 0}, "same", 8},
+           conv({1, 13, 9, 10}, {17, 13, 3, 3}, {1, 17, 4, 8}, {2, 1}, {1, 2}, {1, 0, 0, 2}),
+           conv({2, 18, 5, 5}, {16, 9, 3, 3}, {2, 16, 5, 5}, once, once, {0, 0, 0, 0}, "same", 2),
+           conv({1, 9, 2, 3}, {8, 9, 5, 5}, {1, 8, 4, 5}, once, once, {3, 3, 3, 3}),
+           conv({1, 9, 2, 3}, {8, 9, 2, 2}, {1, 8, 3, 2}, once, {9, 9}, {5, 5, 4, 4}),
+           conv({1, 300, 6, 7}, {20, 300, 1, 1}, {1, 20, 6, 7}, once, once, {0, 0, 0, 0}),
+           conv({1, 70, 6, 6}, {33, 70, 3, 3}, {1, 33, 3, 3}, twice, once, {1, 1, 1, 1}),
+           conv({1, 3, 9, 11}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {1, 1, 1, 1}),
+           conv({1, 3, 9, 12}, {16, 3, 3, 3}, {1, 16, 5, 6}, twice, once, {0, 0, 0, 0}, "same"),
+           conv({2, 1, 7, 12}, {9, 1, 7, 5}, {2, 9, 7, 4}, {1, 3}, once, {3, 3, 2, 0}),
+           conv({2, 2, 9, 9}, {8, 2, 3, 3}, {2, 8, 9, 7}, once, {1, 2}, {1, 1, 1, 1}),
+           conv({1, 4, 6, 6}, {8, 4, 1, 1}, {1, 8, 6, 6}, once, once, {0, 0, 0, 0}),
+           conv({1, 12, 40}, {10, 12, 3}, {1, 10, 20}, {2}, {1}, {1, 1}),
+           conv({1, 9, 3, 4, 5}, {8, 9, 2, 2, 2}, {1, 8, 3, 3, 4}, {1, 1, 1}, {1, 1, 1},
+                {1, 0, 0, 0, 0, 0}, "custom", 1, false),
+           conv({1, 3, -1, -1}, {8, 3, 3, 3}, {1, 8, -1, -1}, once, once, {1, 1, 1, 1}, "custom", 1,
+                true, {1, 3, 6, 7}),
+           conv({1, 19, 7, 8}, {19, 1, 3, 3}, {1, 19, 4, 4}, twice, once, {1, 1, 1, 1}, "custom",
+                19),
+           conv({2, 8, 9, 9}, {8, 1, 5, 5}, {2, 8, 9, 9}, once, once, {0, 0, 0, 0}, "same", 8),
            // Rows so wide that places inside x are computed together.
-           {"conv",
-            {2, 9, 4, 31},
-            {9, 1, 3, 3},
-            {2, 9, 4, 31},
-            once,
-            once,
-            {0, 0, 0, 0},
-            "same",
-            9},
-           {"conv",
-            {1, 8, 5, 250},
-            {8, 1, 5, 5},
-            {1, 8, 5, 250},
-            once,
-            once,
-            {0, 0, 0, 0},
-            "same",
-            8},
-           {"conv",
-            {1, 8, 5, 41},
-            {8, 1, 3, 3},
-            {1, 8, 3, 21},
-            twice,
-            once,
-            {1, 1, 1, 1},
-            "custom",
-            8},
-           {"conv",
-            {1, 8, 7, 41},
-            {8, 1, 3, 3},
-            {1, 8, 3, 37},
-            once,
-            twice,
-            {0, 0, 0, 0},
-            "custom",
-            8},
-           {"conv",
-            {1, 8, 3, 40},
-            {8, 1, 2, 3},
-            {1, 8, 2, 20},
-            twice,
-            twice,
-            {1, 1, 0, 3},
-            "custom",
-            8},
-           {"conv",
-            {1, 9, 3, 4},
-            {9, 1, 3, 2},
-            {1, 9, 3, 6},
-            once,
-            {4, 5},
-            {4, 4, 3, 4},
-            "custom",
-            9},
-           {"conv",
-            {1, 160, 7, 7},
-            {160, 1, 3, 3},
-            {1, 160, 7, 7},
-            once,
-            once,
-            {1, 1, 1, 1},
-            "custom",
-            160}}) {
+           conv({2, 9, 4, 31}, {9, 1, 3, 3}, {2, 9, 4, 31}, once, once, {0, 0, 0, 0}, "same", 9),
+           conv({1, 8, 5, 250}, {8, 1, 5, 5}, {1, 8, 5, 250}, once, once, {0, 0, 0, 0}, "same", 8),
+           conv({1, 8, 5, 41}, {8, 1, 3, 3}, {1, 8, 3, 21}, twice, once, {1, 1, 1, 1}, "custom", 8),
+           conv({1, 8, 7, 41}, {8, 1, 3, 3}, {1, 8, 3, 37}, once, twice, {0, 0, 0, 0}, "custom", 8),
+           conv({1, 8, 3, 40}, {8, 1, 2, 3}, {1, 8, 2, 20}, twice, twice, {1, 1, 0, 3}, "custom",
+                8),
+           conv({1, 9, 3, 4}, {9, 1, 3, 2}, {1, 9, 3, 6}, once, {4, 5}, {4, 4, 3, 4}, "custom", 9),
+           conv({1, 160, 7, 7}, {160, 1, 3, 3}, {1, 160, 7, 7}, once, once, {1, 1, 1, 1}, "custom",
+                160)}) {
     EXPECT_NE(described(text_of(item).returns("y")).find("channels-last"), std::string::npos);
     expect_same(item);
   }
@@ -401,56 +239,20 @@ TEST(Planes, MapsKeepTheirLayout) {
 
 TEST(Planes, TransposedConvolutions) {
   for (const Case& item : std::vector<Case>{
-           {"conv_transpose",
-            {1, 3, 4, 5},
-            {3, 2, 2, 2},
-            {1, 2, 8, 10},
-            {2, 2},
-            {1, 1},
-            {0, 0, 0, 0}},
+           transposed(
+               conv({1, 3, 4, 5}, {3, 2, 2, 2}, {1, 2, 8, 10}, {2, 2}, {1, 1}, {0, 0, 0, 0})),
            // Phases with different taps, without taps, and one with dilated taps.
-           {"conv_transpose",
-            {2, 2, 4, 5},
-            {2, 3, 3, 4},
-            {2, 3, 7, 10},
-            {2, 2},
-            {1, 1},
-            {1, 1, 1, 1}},
-           {"conv_transpose",
-            {1, 2, 3, 3},
-            {2, 2, 2, 1},
-            {1, 2, 8, 7},
-            {3, 3},
-            {1, 1},
-            {0, 0, 0, 0}},
-           {"conv_transpose", {1, 4, 5}, {4, 1, 3}, {1, 2, 15}, {3}, {2}, {1, 1}, "custom", 2},
-           {"conv_transpose",
-            {1, 2, 6, 4},
-            {2, 3, 3, 3},
-            {1, 3, 6, 4},
-            {1, 1},
-            {1, 1},
-            {1, 1, 1, 1},
-            "custom",
-            1,
-            false},
+           transposed(
+               conv({2, 2, 4, 5}, {2, 3, 3, 4}, {2, 3, 7, 10}, {2, 2}, {1, 1}, {1, 1, 1, 1})),
+           transposed(conv({1, 2, 3, 3}, {2, 2, 2, 1}, {1, 2, 8, 7}, {3, 3}, {1, 1}, {0, 0, 0, 0})),
+           transposed(conv({1, 4, 5}, {4, 1, 3}, {1, 2, 15}, {3}, {2}, {1, 1}, "custom", 2)),
+           transposed(conv({1, 2, 6, 4}, {2, 3, 3, 3}, {1, 3, 6, 4}, {1, 1}, {1, 1}, {1, 1, 1, 1},
+                           "custom", 1, false)),
            // By channel.
-           {"conv_transpose",
-            {1, 3, 4, 4},
-            {3, 1, 4, 4},
-            {1, 3, 8, 8},
-            {2, 2},
-            {1, 1},
-            {1, 1, 1, 1},
-            "custom",
-            3},
-           {"conv_transpose",
-            {1, 2, 3, 2, 3},
-            {2, 2, 2, 1, 3},
-            {1, 2, 6, 2, 5},
-            {2, 1, 1},
-            {1, 1, 1},
-            {0, 0, 0, 0, 0, 0}}}) {
+           transposed(conv({1, 3, 4, 4}, {3, 1, 4, 4}, {1, 3, 8, 8}, {2, 2}, {1, 1}, {1, 1, 1, 1},
+                           "custom", 3)),
+           transposed(conv({1, 2, 3, 2, 3}, {2, 2, 2, 1, 3}, {1, 2, 6, 2, 5}, {2, 1, 1}, {1, 1, 1},
+                           {0, 0, 0, 0, 0, 0}))}) {
     expect_same(item);
   }
 }

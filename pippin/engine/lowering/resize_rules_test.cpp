@@ -4,12 +4,12 @@
 namespace pippin::engine {
 namespace {
 
-const std::vector<Fill> kFills = {Fill::Ordinary, Fill::Extremes};
+const std::vector<Fill> kResizeFills = {Fill::Ordinary, Fill::Extremes};
 
 void expect_planned(const ProgramText& text, const std::vector<int64_t>& shape) {
   const mil::Model model = text.returns("y");
   EXPECT_EQ(described(model).find("(reference)"), std::string::npos) << described(model);
-  expect_same_values(model, {{shape}}, kFills);
+  expect_same_values(model, {{shape}}, kResizeFills);
 }
 
 TEST(ResizeRules, Padding) {

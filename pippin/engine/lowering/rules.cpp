@@ -14,28 +14,15 @@ namespace {
 const Rules& rules() {
   static const Rules table = [] {
     Rules rules;
-    add_attention_rules(rules);
-    add_choice_rules(rules);
-    add_conv_rules(rules);
-    add_conv_transpose_rules(rules);
-    add_dot_rules(rules);
-    add_elementwise_rules(rules);
-    add_gather_rules(rules);
-    add_map_rules(rules);
-    add_move_rules(rules);
-    add_norm_rules(rules);
-    add_pool_rules(rules);
-    add_recurrent_rules(rules);
-    add_reduction_rules(rules);
-    add_quantization_rules(rules);
-    add_resize_rules(rules);
-    add_row_rules(rules);
-    add_sample_rules(rules);
-    add_scan_rules(rules);
-    add_shape_rules(rules);
-    add_spatial_rules(rules);
-    add_state_rules(rules);
-    add_suppression_rules(rules);
+    for (AddRules* add :
+         {add_attention_rules, add_choice_rules,       add_conv_rules,   add_conv_transpose_rules,
+          add_dot_rules,       add_elementwise_rules,  add_gather_rules, add_map_rules,
+          add_move_rules,      add_norm_rules,         add_pool_rules,   add_recurrent_rules,
+          add_reduction_rules, add_quantization_rules, add_resize_rules, add_row_rules,
+          add_sample_rules,    add_scan_rules,         add_shape_rules,  add_spatial_rules,
+          add_state_rules,     add_suppression_rules}) {
+      add(rules);
+    }
     return rules;
   }();
   return table;

@@ -11,28 +11,12 @@ namespace pippin::engine {
 using Rule = void (*)(Builder&, const mil::Operation&);
 using Rules = std::map<std::string_view, Rule, std::less<>>;
 
-void add_attention_rules(Rules& rules);
-void add_choice_rules(Rules& rules);
-void add_conv_rules(Rules& rules);
-void add_conv_transpose_rules(Rules& rules);
-void add_dot_rules(Rules& rules);
-void add_elementwise_rules(Rules& rules);
-void add_gather_rules(Rules& rules);
-void add_map_rules(Rules& rules);
-void add_move_rules(Rules& rules);
-void add_norm_rules(Rules& rules);
-void add_pool_rules(Rules& rules);
-void add_quantization_rules(Rules& rules);
-void add_recurrent_rules(Rules& rules);
-void add_reduction_rules(Rules& rules);
-void add_resize_rules(Rules& rules);
-void add_row_rules(Rules& rules);
-void add_sample_rules(Rules& rules);
-void add_scan_rules(Rules& rules);
-void add_shape_rules(Rules& rules);
-void add_spatial_rules(Rules& rules);
-void add_state_rules(Rules& rules);
-void add_suppression_rules(Rules& rules);
+using AddRules = void(Rules& rules);
+AddRules add_attention_rules, add_choice_rules, add_conv_rules, add_conv_transpose_rules,
+    add_dot_rules, add_elementwise_rules, add_gather_rules, add_map_rules, add_move_rules,
+    add_norm_rules, add_pool_rules, add_quantization_rules, add_recurrent_rules,
+    add_reduction_rules, add_resize_rules, add_row_rules, add_sample_rules, add_scan_rules,
+    add_shape_rules, add_spatial_rules, add_state_rules, add_suppression_rules;
 
 // The rule for operations of a type; null if the reference computes them.
 Rule find_rule(std::string_view type);

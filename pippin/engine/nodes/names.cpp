@@ -1,4 +1,5 @@
 // The names of nodes in plans.
+#include "pippin/engine/cache_type.h"
 #include "pippin/engine/nodes/node.h"
 
 namespace pippin::engine {
@@ -20,7 +21,9 @@ struct Namer {
   std::string operator()(const AffineNode&) const { return "affine"; }
   std::string operator()(const AllowedNode&) const { return "mask"; }
   std::string operator()(const AttentionNode& attention) const {
-    return with_kernel(attention.has_sinks ? "attention with sinks" : "attention", kernel);
+    std::string text = attention.has_sinks ? "attention with sinks" : "attention";
+    if (attention.cache != CacheType::F16) text += " " + to_string(attention.cache);
+    return with_kernel(text, kernel);
   }
   std::string operator()(const BandNode&) const { return "band_part"; }
   std::string operator()(const BatchedDotNode& dot) const { return with_kernel(dot.name, kernel); }
@@ -60,6 +63,7 @@ struct Namer {
   std::string operator()(const GateNode& gate) const { return gate.name + " * up"; }
   std::string operator()(const GatherNode& gather) const { return gather.places.name; }
   std::string operator()(const InstanceNormNode&) const { return "instance_norm"; }
+  std::string operator()(const HadamardNode&) const { return "hadamard"; }
   std::string operator()(const L2NormNode&) const { return "l2_norm"; }
   std::string operator()(const LayerNormNode&) const { return "layer_norm"; }
   std::string operator()(const LinearRecurrenceNode&) const {
@@ -116,6 +120,9 @@ struct Namer {
   std::string operator()(const SelectNode&) const { return "select"; }
   std::string operator()(const SoftmaxNode&) const { return "softmax"; }
   std::string operator()(const StackedDotNode& dot) const { return with_kernel(dot.name, kernel); }
+  std::string operator()(const StoreCacheNode& store) const {
+    return "store " + to_string(store.cache);
+  }
   std::string operator()(const SuppressionNode&) const { return "non_maximum_suppression"; }
 };
 

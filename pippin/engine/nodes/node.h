@@ -25,15 +25,17 @@
 namespace pippin::engine {
 
 // Each documents its views and scalars.
-using NodeKind = std::variant<
-    AffineNode, AllowedNode, ArgNode, AttentionNode, BandNode, BatchedDotNode, BinaryNode,
-    CausalConvolutionNode, CodeNode, CompareNode, CopyNode, CropNode, CumulativeSumNode,
-    DecayedNode, DimsNode, DotNode, ExpertsNode, FillNode, FoldNode, FusedNode, GatherNode,
-    GateNode, L2NormNode, InstanceNormNode, LayerNormNode, LinearRecurrenceNode, LocalResponseNode,
-    LogicNode, MapNode, MaskSummaryNode, NarrowNode, OneHotNode, PackConvNode, PairNode, PickNode,
-    PlaneNode, QuantizedGatherNode, RangeNode, RecurrentNode, ReduceNode, ReferenceNode,
-    ResampleNode, ReverseSequenceNode, RmsNormNode, RotaryNode, ScatterNode, SelectiveNode,
-    SelectNode, SoftmaxNode, SortNode, StackedDotNode, SuppressionNode, UnaryNode>;
+using NodeKind =
+    std::variant<AffineNode, AllowedNode, ArgNode, AttentionNode, BandNode, BatchedDotNode,
+                 BinaryNode, CausalConvolutionNode, CodeNode, CompareNode, CopyNode, CropNode,
+                 CumulativeSumNode, DecayedNode, DimsNode, DotNode, ExpertsNode, FillNode, FoldNode,
+                 FusedNode, GatherNode, GateNode, HadamardNode, L2NormNode, InstanceNormNode,
+                 LayerNormNode, LinearRecurrenceNode, LocalResponseNode, LogicNode, MapNode,
+                 MaskSummaryNode, NarrowNode, OneHotNode, PackConvNode, PairNode, PickNode,
+                 PlaneNode, QuantizedGatherNode, RangeNode, RecurrentNode, ReduceNode,
+                 ReferenceNode, ResampleNode, ReverseSequenceNode, RmsNormNode, RotaryNode,
+                 ScatterNode, SelectiveNode, SelectNode, SoftmaxNode, SortNode, StackedDotNode,
+                 StoreCacheNode, SuppressionNode, UnaryNode>;
 
 struct Node {
   NodeKind kind;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/engine/cache_type.h"
 #include "pippin/io/json.h"
 
 namespace pippin::engine {
@@ -41,6 +42,7 @@ struct Parameters {
     if (node.over_root) visit("over_root", true);
     if (node.softcap != 0) visit("softcap", node.softcap);
     if (node.is_masked) visit("masked", true);
+    if (node.cache != CacheType::F16) visit("cache", to_string(node.cache));
   }
   void operator()(const BandNode& node) const {
     visit("lower", node.lower);
@@ -118,6 +120,7 @@ struct Parameters {
   void operator()(const RmsNormNode& node) const { visit("epsilon", node.epsilon); }
   void operator()(const SortNode& node) const { visit("ascending", node.ascending); }
   void operator()(const StackedDotNode& node) const { visit("matrices", node.weight.count); }
+  void operator()(const StoreCacheNode& node) const { visit("cache", to_string(node.cache)); }
   void operator()(const UnaryNode& node) const {
     if (node.alpha != 0) visit("alpha", node.alpha);
     if (node.beta != 0) visit("beta", node.beta);

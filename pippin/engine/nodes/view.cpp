@@ -14,6 +14,7 @@ int64_t element_size(Storage storage) {
     case Storage::BF16:
       return 2;
     case Storage::Bool:
+    case Storage::I8:
       return 1;
     default:
       return 4;
@@ -36,6 +37,8 @@ std::string to_string(Storage storage) {
       return "i32";
     case Storage::Bool:
       return "bool";
+    case Storage::I8:
+      return "i8";
   }
   return {};
 }

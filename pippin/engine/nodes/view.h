@@ -17,8 +17,8 @@ class Operation;
 namespace pippin::engine {
 
 // The type of elements while a plan runs: floats as F32 (weights and states also as they are
-// stored), integers as I32, bools as bytes.
-enum class Storage : uint8_t { F32, F16, BF16, I32, Bool };
+// stored), integers as I32, bools as bytes. I8: the bytes of codes in quantized caches.
+enum class Storage : uint8_t { F32, F16, BF16, I32, Bool, I8 };
 
 int64_t element_size(Storage storage);
 bool is_float(Storage storage);

@@ -33,6 +33,7 @@ class Maker {
     }
     region_.opset = function_.opset_version();
     region_.compute = options_.compute;
+    region_.cache_type = options_.cache_type;
     for (const auto& operation : block.operations()) region_.operations.push_back(operation.get());
     region_.outputs = options_.outputs;
     if (region_.outputs.empty()) {

@@ -10,6 +10,7 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/planning/memory_plan.h"
 #include "pippin/engine/planning/planning.h"
+#include "pippin/engine/planning/quantize_caches.h"
 
 namespace pippin::engine {
 namespace {
@@ -118,6 +119,7 @@ class RegionPlanner {
     plan_->buffers = std::move(builder.buffers());
     plan_->constants = std::move(builder.constants());
     plan_->shared_constants = std::move(builder.shared_constants());
+    if (region_.cache_type != CacheType::F16) quantize_caches(*plan_, region_.cache_type);
     drop_unknown_constraints();
     drop_unused_values();
     place_buffers();

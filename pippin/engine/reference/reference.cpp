@@ -17,7 +17,6 @@ namespace pippin::engine {
 
 using mil::Block;
 using mil::Dim;
-using mil::Function;
 using mil::Inference;
 using mil::Operation;
 using mil::Shape;

@@ -36,6 +36,9 @@ void convert_element(std::byte* to, Storage to_storage, const std::byte* from,
     case Storage::Bool:
       integer = load(uint8_t{}) != 0;
       break;
+    case Storage::I8:
+      integer = (load(uint8_t{}) ^ 0x80) - 0x80;  // extends the sign
+      break;
   }
   const auto store = [&](auto value) { std::memcpy(to, &value, sizeof(value)); };
   const bool from_float = is_float(from_storage);
@@ -61,6 +64,8 @@ void convert_element(std::byte* to, Storage to_storage, const std::byte* from,
       break;
     case Storage::Bool:
       store(static_cast<uint8_t>(from_float ? number != 0 : integer != 0));
+      break;
+    case Storage::I8:  // only copied as they are
       break;
   }
 }

@@ -6,7 +6,8 @@
 
 namespace pippin::kernels {
 
-enum class CacheType { F32, F16, BF16 };
+// Q8 and Q4 are quantized: a row of codes per key, and fp16 scales (cache_codes.h).
+enum class CacheType { F32, F16, BF16, Q8, Q4 };
 
 // Keys per entry of a mask's summary, whose scores are held at once.
 constexpr int64_t kMaskChunk = 256;
@@ -31,6 +32,15 @@ struct AttentionArgs {
   const float* sinks;  // [heads] or null: an additional score in each row's softmax, with no value
   float scale;
   float softcap;  // scores become softcap * tanh(scores / softcap) before the mask; 0: unchanged
+  // Of quantized caches, whose strides above count codes' bytes and have a dim_stride of 1: a scale
+  // for each `group` values of a row.
+  const uint16_t* k_scales;
+  int64_t k_scale_head_stride, k_scale_key_stride, k_group;
+  const uint16_t* v_scales;
+  int64_t v_scale_head_stride, v_scale_key_stride, v_group;
+  // Whether kernels may round: few queries to 8 bits to multiply them with codes, and their weights
+  // to 16; all factors of many queries to bf16.
+  bool may_round;
 };
 
 // A tile of queries, the rows [row, row + rows) of the heads [head, head + heads), which share a KV

@@ -82,7 +82,7 @@ constexpr int64_t kMostPartFloats = int64_t{1} << 20;
 
 int64_t own_floats(const AttentionArgs& a) {
   const int64_t dims = std::max(a.head_dim, a.value_dim);
-  return kManyQueries * (a.head_dim + kChunk) + kChunk * dims +
+  return kManyQueries * (a.head_dim + kChunk) + kChunk * dims + kPairRows * (dims + kPairsApart) +
          2 * (kManyPartHeader + kManyQueries * a.value_dim);
 }
 

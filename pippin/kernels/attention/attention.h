@@ -2,8 +2,8 @@
 // grouped heads.
 //
 //   q   [heads, rows, head_dim]     fp32
-//   k   [kv_heads, keys, head_dim]  fp32, fp16 or bf16, read in place, with their last
-//   v   [kv_heads, keys, value_dim] two axes in either order
+//   k   [kv_heads, keys, head_dim]  fp32, fp16 or bf16, read in place, with their last two axes in
+//   v   [kv_heads, keys, value_dim] either order; or codes with scales (cache_codes.h), row by row
 //   out [heads, rows, value_dim]    fp32
 //
 // Query head h reads KV head h / (heads / kv_heads). Scores and sums are fp32.

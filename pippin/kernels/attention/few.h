@@ -5,6 +5,7 @@
 // A part is [largest scores, sums, values of query 0, of query 1, ...].
 #pragma once
 
+#include "pippin/kernels/attention/codes.h"
 #include "pippin/kernels/attention/tile.h"
 
 namespace pippin::kernels {
@@ -17,6 +18,12 @@ struct FewScratch {
   float* scores;  // [queries, kChunk]
   float* total;   // a part
   float* part;    // another part
+  // Of quantized caches: their scales [kChunk, groups], weights times scales [kRowTile, kChunk],
+  // and the codes of a chunk as bytes [kChunk, dims].
+  float* scales;
+  float* weights;
+  int8_t* codes;
+  RoundedQueries rounded;
 };
 
 PIPPIN_VEC float* few_sums(float* part) {
@@ -170,10 +177,6 @@ void mix_rows(const Mix<typename Stored::Element>& mix, const AheadOf& ahead) {
 }
 
 // Calls step(count as a type, first query) for runs of at most kRowTile queries.
-template <int kCount>
-struct Count {
-  static constexpr int value = kCount;
-};
 template <typename Step>
 PIPPIN_VEC void in_row_tiles(int64_t queries, Step step) {
   int64_t query = 0;
@@ -191,6 +194,63 @@ PIPPIN_VEC void in_row_tiles(int64_t queries, Step step) {
       return step(Count<5>(), query);
     default:
       return;
+  }
+}
+
+// Scores of keys with codes, by queries [kRows, dims] in fp32.
+template <int kRows>
+void score_codes(const AttentionArgs& a, const float* q, float* scores, const Bytes& keys,
+                 int64_t count, Ahead now, Ahead later) {
+  const F4 scale = set4(a.scale);
+  for (int64_t key = 0; key < count; key += 4) {
+    if (key + now.distance < count) {
+      now.prefetch(4);
+    } else {
+      later.prefetch(4);
+    }
+    const int8_t* rows[4];
+    const float* scales[4];
+    for (int64_t i = 0; i < 4; ++i) {
+      const int64_t row = key + i < count ? key + i : count - 1;
+      rows[i] = keys.codes + row * keys.stride;
+      scales[i] = keys.scales + row * keys.groups;
+    }
+    F4 total[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) total[r] = set4(0);
+    for (int64_t g = 0; g < keys.groups; ++g) {
+      F4 sums[kRows][1];
+      multiply<StoredI8>(q + g * keys.group, a.head_dim, rows, keys.group, {}, sums);
+      const float of_keys[4] = {scales[0][g], scales[1][g], scales[2][g], scales[3][g]};
+      const F4 factors = load4(of_keys);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) total[r] = total[r] + sums[r][0] * factors;
+      for (int64_t i = 0; i < 4; ++i) rows[i] += keys.group;
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      float copy[4];
+      store4(copy, total[r] * scale);
+      for (int64_t i = 0; i < 4 && key + i < count; ++i) scores[r * kChunk + key + i] = copy[i];
+    }
+  }
+}
+
+// Rows of `to` for kRows queries: sums of values with codes, each times its weight [kRows, kChunk].
+template <int kRows>
+void mix_codes(const float* weights, const Bytes& values, int64_t count, float* scaled, float* to,
+               int64_t to_stride, Aheads ahead) {
+  for (int64_t g = 0; g < values.groups; ++g) {
+    for (int r = 0; r < kRows; ++r) {
+      const float* from = weights + r * kChunk;
+      const float* scales = values.scales + g;
+      float* own = scaled + r * kChunk;
+      for (int64_t i = 0; i < count; ++i) own[i] = from[i] * scales[i * values.groups];
+    }
+    mix_rows<StoredI8, kRows>(
+        {scaled, kChunk, values.codes + g * values.group, values.stride, count, values.group,
+         to + g * values.group, to_stride},
+        [&](int64_t column, int64_t) { return g == 0 && column == 0 ? ahead : Aheads{}; });
   }
 }
 
@@ -281,8 +341,10 @@ void few_clear(const AttentionArgs& a, int64_t queries, float* part) {
 // weights of the chunk are 0 next to it; then the part's values are not computed.
 template <typename Stored>
 bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScratch& scratch,
-               const typename Stored::Element* k, const typename Stored::Element* v, int64_t chunk,
-               Sight seen, float* part, float* total, Factors& factors) {
+               int64_t kv_head, int64_t chunk, Sight seen, float* part, float* total,
+               Factors& factors) {
+  const auto* k = static_cast<const typename Stored::Element*>(a.k) + kv_head * a.k_head_stride;
+  const auto* v = static_cast<const typename Stored::Element*>(a.v) + kv_head * a.v_head_stride;
   KeyRange keys = chunk_keys(a, chunk);
   const KeyRange whole = keys;
   if (seen == Sight::Part) keys = visible(a, queries.unique_mask, queries.masks, keys);
@@ -292,16 +354,17 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
   const auto row = [&](const typename Stored::Element* cache, int64_t stride, int64_t key) {
     return reinterpret_cast<const char*>(cache + key * stride);
   };
-  const int64_t k_distance = rows_ahead(a.head_dim * size),
-                v_distance = rows_ahead(a.value_dim * size);
-  Ahead k_now = {row(k, a.k_key_stride, keys.begin + k_distance), a.k_key_stride * size,
-                 a.head_dim * size, k_distance};
-  Ahead v_first = {row(v, a.v_key_stride, keys.begin), a.v_key_stride * size, a.value_dim * size,
-                   0};
-  Ahead v_now = {row(v, a.v_key_stride, keys.begin + v_distance), a.v_key_stride * size,
-                 a.value_dim * size, v_distance};
+  const int64_t k_bytes = row_bytes<Stored>(a.head_dim), v_bytes = row_bytes<Stored>(a.value_dim);
+  // Rows with codes are short: a whole chunk is prefetched while the other matrix is read.
+  const int64_t k_distance = kHasCodes<Stored> ? kChunk : rows_ahead(k_bytes),
+                v_distance = kHasCodes<Stored> ? kChunk : rows_ahead(v_bytes);
+  Ahead k_now = {row(k, a.k_key_stride, keys.begin + k_distance), a.k_key_stride * size, k_bytes,
+                 k_distance};
+  Ahead v_first = {row(v, a.v_key_stride, keys.begin), a.v_key_stride * size, v_bytes, 0};
+  Ahead v_now = {row(v, a.v_key_stride, keys.begin + v_distance), a.v_key_stride * size, v_bytes,
+                 v_distance};
   Ahead k_next = {row(k, a.k_key_stride, whole.end), a.k_key_stride * size,
-                  whole.end < a.keys && a.k_dim_stride == 1 ? a.head_dim * size : 0, 0};
+                  whole.end < a.keys && a.k_dim_stride == 1 ? k_bytes : 0, 0};
   const int64_t num_keys = keys.end - keys.begin;
   // If keys are contiguous, prefetches the next ones, of this chunk or the next, during the
   // multiplication.
@@ -309,10 +372,27 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
     const int64_t next = keys.begin + key + count, left = a.keys - next;
     return Ahead{row(k, 1, next), a.k_dim_stride * size, (left < count ? left : count) * size, 0};
   };
+  Bytes coded = {};
+  if constexpr (kHasCodes<Stored>) {
+    coded = bytes_of(coded_keys<typename Stored::Element>(a, kv_head).from(keys.begin), num_keys,
+                     scratch.scales, scratch.codes);
+  }
   in_row_tiles(queries.count, [&](auto count, int64_t query) {
     const float* q = scratch.q + query * a.head_dim;
     float* scores = scratch.scores + query * kChunk;
-    if (a.k_dim_stride == 1) {
+    if constexpr (kMayRound<Stored>) {
+      if (a.may_round) {
+        Stored::Products::template score<decltype(count)::value>(
+            scratch.rounded.from(query, a.head_dim, coded.groups), scores + keys.begin - base,
+            coded, a.head_dim, num_keys, v_first);
+        v_first.used_bytes = 0;
+        return;
+      }
+    }
+    if constexpr (kHasCodes<Stored>) {
+      score_codes<decltype(count)::value>(a, q, scores + keys.begin - base, coded, num_keys, k_now,
+                                          v_first);
+    } else if (a.k_dim_stride == 1) {
       score_rows<Stored, decltype(count)::value>(a, q, scores, k, keys, base, k_now, v_first);
     } else {
       mix_rows<Stored, decltype(count)::value>(
@@ -331,17 +411,37 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
     for (int64_t i = 0; i < queries.count; ++i) counts = counts || !(factors.part[i] == 0);
     if (!counts) return false;
   }
-  in_row_tiles(queries.count, [&](auto count, int64_t query) {
-    mix_rows<Stored, decltype(count)::value>(
-        {scratch.scores + query * kChunk + keys.begin - base, kChunk,
-         v + keys.begin * a.v_key_stride, a.v_key_stride, num_keys, a.value_dim,
-         few_values(part, a, query), a.value_dim},
-        [&](int64_t column, int64_t) {
-          return column == 0 ? Aheads{v_now, k_next} : Aheads{};
-        });
-    v_now.used_bytes = k_next.used_bytes = 0;
-  });
-  return true;
+  if constexpr (kHasCodes<Stored>) {
+    coded = bytes_of(coded_values<typename Stored::Element>(a, kv_head).from(keys.begin), num_keys,
+                     scratch.scales, scratch.codes);
+    in_row_tiles(queries.count, [&](auto count, int64_t query) {
+      const float* weights = scratch.scores + query * kChunk + keys.begin - base;
+      if constexpr (kMayRound<Stored>) {
+        if (a.may_round && coded.group % 32 == 0) {
+          Stored::Products::template mix<decltype(count)::value>(
+              weights, coded, num_keys, few_values(part, a, query), a.value_dim, k_next);
+          k_next.used_bytes = 0;
+          return;
+        }
+      }
+      mix_codes<decltype(count)::value>(weights, coded, num_keys, scratch.weights,
+                                        few_values(part, a, query), a.value_dim, {v_now, k_next});
+      v_now.used_bytes = k_next.used_bytes = 0;
+    });
+    return true;
+  } else {
+    in_row_tiles(queries.count, [&](auto count, int64_t query) {
+      mix_rows<Stored, decltype(count)::value>(
+          {scratch.scores + query * kChunk + keys.begin - base, kChunk,
+           v + keys.begin * a.v_key_stride, a.v_key_stride, num_keys, a.value_dim,
+           few_values(part, a, query), a.value_dim},
+          [&](int64_t column, int64_t) {
+            return column == 0 ? Aheads{v_now, k_next} : Aheads{};
+          });
+      v_now.used_bytes = k_next.used_bytes = 0;
+    });
+    return true;
+  }
 }
 
 template <typename Stored>
@@ -352,15 +452,25 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
   scratch.scores = scratch.q + kFewQueries * a.head_dim;
   scratch.total = scratch.scores + kFewQueries * kChunk;
   scratch.part = scratch.total + kFewPartHeader + kFewQueries * a.value_dim;
+  scratch.weights = scratch.part + kFewPartHeader + kFewQueries * a.value_dim;
+  scratch.scales = scratch.weights + kRowTile * kChunk;
+  scratch.codes = reinterpret_cast<int8_t*>(scratch.scales + kChunk * groups_of(a));
+  const int64_t dims = a.head_dim > a.value_dim ? a.head_dim : a.value_dim;
+  float* const rest = scratch.scales + kChunk * groups_of(a) + kChunk * dims / 4;
+  scratch.rounded = {reinterpret_cast<int8_t*>(rest + 2 * kFewQueries * groups_of(a)), rest,
+                     reinterpret_cast<int32_t*>(rest + kFewQueries * groups_of(a))};
   const int64_t kv_head = task.head / (a.heads / a.kv_heads);
-  const auto* k = static_cast<const typename Stored::Element*>(a.k) + kv_head * a.k_head_stride;
-  const auto* v = static_cast<const typename Stored::Element*>(a.v) + kv_head * a.v_head_stride;
   const int64_t part_floats = kFewPartHeader + queries.count * a.value_dim;
   if (task.kind != AttentionTask::Kind::Combine) {
     const float scale = a.k_dim_stride == 1 ? 1 : a.scale;  // score_rows() scales its sums
     for (int64_t i = 0; i < queries.count; ++i) {
       for (int64_t d = 0; d < a.head_dim; ++d) {
         scratch.q[i * a.head_dim + d] = queries.q[i][d * a.q_dim_stride] * scale;
+      }
+    }
+    if constexpr (kMayRound<Stored>) {
+      if (a.may_round) {
+        round_queries(scratch.q, queries.count, a.head_dim, a.k_group, a.scale, scratch.rounded);
       }
     }
   }
@@ -372,7 +482,7 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
       if (seen == Sight::None) continue;
       float* part = task.parts + chunk * part_floats;
       for (int64_t i = 0; i < kFewPartHeader; ++i) part[i] = 0;
-      few_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, part, nullptr, factors);
+      few_chunk<Stored>(a, queries, scratch, kv_head, chunk, seen, part, nullptr, factors);
     }
     return;
   }
@@ -386,7 +496,7 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
     if (task.kind == AttentionTask::Kind::Combine) {
       part = task.parts + chunk * part_floats;
       few_factors(queries.count, scratch.total, part, factors);
-    } else if (!few_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, scratch.part,
+    } else if (!few_chunk<Stored>(a, queries, scratch, kv_head, chunk, seen, scratch.part,
                                   scratch.total, factors)) {
       float* sums = few_sums(scratch.total);
       for (int64_t i = 0; i < queries.count; ++i) {

@@ -12,6 +12,7 @@
 // A part is [largest scores, sums (a float per lane of kManyQueries), valuesᵀ of panel 0, ...].
 #pragma once
 
+#include "pippin/kernels/attention/codes.h"
 #include "pippin/kernels/attention/tile.h"
 
 namespace pippin::kernels {
@@ -26,6 +27,7 @@ static_assert(kManyQueries % kPanel == 0);
 struct ManyScratch {
   float* q;       // [panels, head_dim, kPanel], scaled
   float* cache;   // a chunk of k, then of v, in fp32
+  float* pairs;   // the same as pairs of bf16 (avx512_pairs.h)
   float* scores;  // [panels, kChunk, kPanel]
   float* total;   // a part
   float* part;    // another part
@@ -121,7 +123,7 @@ PIPPIN_VEC int64_t lanes_of(int64_t queries, int64_t first) {
   return queries - first < kLanes ? queries - first : kLanes;
 }
 
-void pack_queries(const AttentionArgs& a, const ManyQueries& queries, float* to) {
+[[maybe_unused]] void pack_queries(const AttentionArgs& a, const ManyQueries& queries, float* to) {
   const F scale = set(a.scale);
   for (int64_t first = 0; first < queries.count; first += kLanes) {
     float* column = to + first / kPanel * kPanel * a.head_dim + first % kPanel;
@@ -158,6 +160,31 @@ Floats floats_of(const typename Stored::Element* cache, int64_t key_stride, int6
     if (i < columns) store_part(to + i, Stored::load_part(from + i, columns - i), columns - i);
   }
   return by_key ? Floats{memory, columns, 1} : Floats{memory, 1, columns};
+}
+
+template <typename Stored>
+Floats keys_in_floats(const AttentionArgs& a, int64_t kv_head, KeyRange keys, float* memory) {
+  using Element = typename Stored::Element;
+  if constexpr (kHasCodes<Stored>) {
+    floats_of_codes(coded_keys<Element>(a, kv_head).from(keys.begin), keys.end - keys.begin,
+                    memory);
+    return {memory, a.head_dim, 1};
+  } else {
+    const auto* k = static_cast<const Element*>(a.k) + kv_head * a.k_head_stride;
+    return floats_of<Stored>(k, a.k_key_stride, a.k_dim_stride, keys, a.head_dim, memory);
+  }
+}
+template <typename Stored>
+Floats values_in_floats(const AttentionArgs& a, int64_t kv_head, KeyRange keys, float* memory) {
+  using Element = typename Stored::Element;
+  if constexpr (kHasCodes<Stored>) {
+    floats_of_codes(coded_values<Element>(a, kv_head).from(keys.begin), keys.end - keys.begin,
+                    memory);
+    return {memory, a.value_dim, 1};
+  } else {
+    const auto* v = static_cast<const Element*>(a.v) + kv_head * a.v_head_stride;
+    return floats_of<Stored>(v, a.v_key_stride, a.v_dim_stride, keys, a.value_dim, memory);
+  }
 }
 
 // Whether the masks of a group of queries are 0 at kLanes keys from `key` on.
@@ -305,16 +332,15 @@ PIPPIN_VEC void in_segments(const Panel& panel, Step step) {
 // Like few_chunk; returns the factors if there is a total.
 template <typename Stored>
 void many_chunk(const AttentionArgs& a, const ManyQueries& queries, const ManyScratch& scratch,
-                const typename Stored::Element* k, const typename Stored::Element* v, int64_t chunk,
-                Sight seen, float* part, float* total, ManyFactors& factors) {
+                int64_t kv_head, int64_t chunk, Sight seen, float* part, float* total,
+                ManyFactors& factors) {
   KeyRange keys = chunk_keys(a, chunk);
   Panel panels[kManyQueries / kPanel];
   in_panels(queries.count, [&](auto, int64_t panel) {
     panels[panel] = see_panel(a, queries, panel * kPanel, keys, seen);
   });
   if (seen == Sight::Part) keys = visible(a, queries.unique_mask, queries.masks, keys);
-  const Floats all_keys =
-      floats_of<Stored>(k, a.k_key_stride, a.k_dim_stride, keys, a.head_dim, scratch.cache);
+  const Floats all_keys = keys_in_floats<Stored>(a, kv_head, keys, scratch.cache);
   in_panels(queries.count, [&](auto columns, int64_t index) {
     constexpr int kColumns = decltype(columns)::value;
     const Panel& panel = panels[index];
@@ -348,8 +374,7 @@ void many_chunk(const AttentionArgs& a, const ManyQueries& queries, const ManySc
     many_factors(queries.count, total, part, factors);
     if (!factors.part_counts) return;
   }
-  const Floats values =
-      floats_of<Stored>(v, a.v_key_stride, a.v_dim_stride, keys, a.value_dim, scratch.cache);
+  const Floats values = values_in_floats<Stored>(a, kv_head, keys, scratch.cache);
   in_panels(queries.count, [&](auto columns, int64_t index) {
     const Panel& panel = panels[index];
     const float* scores = scratch.scores + index * kChunk * kPanel;
@@ -403,6 +428,18 @@ void write_out(const AttentionArgs& a, const ManyQueries& queries, float* total)
 }
 
 template <typename Stored>
+struct FloatProducts {
+  static void pack(const AttentionArgs& a, const ManyQueries& queries, float* to) {
+    pack_queries(a, queries, to);
+  }
+  static void chunk(const AttentionArgs& a, const ManyQueries& queries, const ManyScratch& scratch,
+                    int64_t kv_head, int64_t chunk, Sight seen, float* part, float* total,
+                    ManyFactors& factors) {
+    many_chunk<Stored>(a, queries, scratch, kv_head, chunk, seen, part, total, factors);
+  }
+};
+
+template <typename Products>
 void many_queries(const AttentionArgs& a, const AttentionTask& task, float* memory) {
   const ManyQueries queries(a, task);
   const int64_t panels = (queries.count + kPanel - 1) / kPanel;
@@ -411,21 +448,20 @@ void many_queries(const AttentionArgs& a, const AttentionTask& task, float* memo
   ManyScratch scratch;
   scratch.q = memory;
   scratch.cache = scratch.q + kManyQueries * a.head_dim;
-  scratch.scores = scratch.cache + kChunk * dims;
+  scratch.pairs = scratch.cache + kChunk * dims;
+  scratch.scores = scratch.pairs + kPairRows * (dims + kPairsApart);
   scratch.total = scratch.scores + kManyQueries * kChunk;
   scratch.part = scratch.total + kManyPartHeader + kManyQueries * a.value_dim;
   const int64_t kv_head = task.head / (a.heads / a.kv_heads);
-  const auto* k = static_cast<const typename Stored::Element*>(a.k) + kv_head * a.k_head_stride;
-  const auto* v = static_cast<const typename Stored::Element*>(a.v) + kv_head * a.v_head_stride;
-  if (task.kind != AttentionTask::Kind::Combine) pack_queries(a, queries, scratch.q);
+  if (task.kind != AttentionTask::Kind::Combine) Products::pack(a, queries, scratch.q);
   ManyFactors factors;
   const int64_t chunks = (a.keys + kChunk - 1) / kChunk;
   if (task.kind == AttentionTask::Kind::Chunks) {
     for (int64_t chunk = task.chunk_begin; chunk < task.chunk_end; ++chunk) {
       const Sight seen = sight(queries, chunk);
       if (seen == Sight::None) continue;
-      many_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, task.parts + chunk * part_floats,
-                         nullptr, factors);
+      Products::chunk(a, queries, scratch, kv_head, chunk, seen, task.parts + chunk * part_floats,
+                      nullptr, factors);
     }
     return;
   }
@@ -440,7 +476,7 @@ void many_queries(const AttentionArgs& a, const AttentionTask& task, float* memo
       part = task.parts + chunk * part_floats;
       many_factors(queries.count, scratch.total, part, factors);
     } else {
-      many_chunk<Stored>(a, queries, scratch, k, v, chunk, seen, part, scratch.total, factors);
+      Products::chunk(a, queries, scratch, kv_head, chunk, seen, part, scratch.total, factors);
     }
     many_fold(a, queries.count, factors, scratch.total, part);
   }

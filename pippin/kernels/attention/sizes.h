@@ -14,4 +14,9 @@ constexpr int64_t kManyQueries = 128;   // maximum for a tile that converts the 
 constexpr int64_t kFewPartHeader = 32;  // a largest score and a sum per query; values follow
 constexpr int64_t kManyPartHeader = 2 * kManyQueries;
 
+// A chunk of keys or values of `dims` elements as pairs of bf16 (avx512_pairs.h) takes at most
+// kPairRows * (dims + kPairsApart) floats: rows are apart, or they would compete for the same
+// places in the first-level cache.
+constexpr int64_t kPairRows = kChunk / 2 + 16, kPairsApart = 32;
+
 }  // namespace pippin::kernels

@@ -7,6 +7,12 @@
 namespace pippin::kernels {
 namespace {
 
+// A number as a type.
+template <int kCount>
+struct Count {
+  static constexpr int value = kCount;
+};
+
 struct KeyRange {
   int64_t begin, end;
 };

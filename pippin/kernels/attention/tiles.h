@@ -29,7 +29,7 @@ void attention_tile(const AttentionArgs& a, const AttentionTask& task, float* sc
   if (task.is_few) {
     few_queries<Stored>(a, task, scratch);
   } else {
-    many_queries<Stored>(a, task, scratch);
+    many_queries<FloatProducts<Stored>>(a, task, scratch);
   }
 }
 

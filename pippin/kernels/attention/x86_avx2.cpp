@@ -19,5 +19,13 @@ void attention_bf16_avx2(const AttentionArgs& args, const AttentionTask& task,
                          float* scratch) noexcept {
   attention_tile<StoredBF16>(args, task, scratch);
 }
+void attention_q8_avx2(const AttentionArgs& args, const AttentionTask& task,
+                       float* scratch) noexcept {
+  attention_tile<StoredQ8>(args, task, scratch);
+}
+void attention_q4_avx2(const AttentionArgs& args, const AttentionTask& task,
+                       float* scratch) noexcept {
+  attention_tile<StoredQ4>(args, task, scratch);
+}
 
 }  // namespace pippin::kernels

@@ -57,7 +57,7 @@ const int registered = [] {
       for (const int64_t m : {1, 2, 4, 8, 16, 128, 512}) {
         if ((scalar && m > 1) || (many && m < kManyRows)) continue;
         bench->Args({m, 2048, 2048})->Args({m, 5632, 2048})->Args({m, 2048, 5632});
-        if (m <= 16) bench->Args({m, 32000, 2048});
+        if (m <= 16) bench->Args({m, 32000, 2048})->Args({m, 2048, 16});
       }
     }
   }

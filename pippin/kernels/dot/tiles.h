@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kBlockK = 1024;
 constexpr int kColumnTile = 4;
+constexpr int64_t kShortK = 64;
 constexpr int64_t kBlockRows = 96;  // rows of kBlockK floats: 384 KB, for L2
 
 // The rows of W for the columns from j on; beyond n, repeats the last row.
@@ -60,7 +61,7 @@ void one_row(const DotArgs& a) {
   const RowStreams<kStreams> streams(0, a.n, a.w_stride * static_cast<int64_t>(sizeof(Element)));
   for (int64_t j = 0; j < streams.length; ++j) {
     int64_t column[kStreams];
-    float sums[kStreams];
+    float sums[kStreams] = {};
 #pragma GCC unroll 8
     for (int c = 0; c < kStreams; ++c) column[c] = streams.row(c, j);
     for (int64_t k_begin = 0; k_begin == 0 || k_begin < a.k; k_begin += kBlockK) {
@@ -260,7 +261,8 @@ void dot_tiles(const DotArgs& a) {
     case 0:
       return;
     case 1:
-      return one_row<Weights>(a);
+      // Streams of short rows of W are all ends.
+      return a.k < kShortK ? few_rows<Weights, 1, kColumnTile>(a, 0) : one_row<Weights>(a);
     case 2:
       return few_rows<Weights, 2, kColumnTile>(a, 0);
     case 3:

@@ -67,6 +67,14 @@ E4M7Matrix e4m7_matrix(const std::byte* bytes, int64_t n, int64_t k) {
           reinterpret_cast<const E4M7Exception*>(bytes + at.exceptions)};
 }
 
+uint32_t e4m7_code(const E4M7Matrix& w, int64_t row, int64_t column) {
+  const uint8_t* group = w.codes + row * w.row_bytes + column / kE4M7Group * kE4M7GroupBytes;
+  const int64_t half = column % kE4M7Group / 64, c = column % 64;
+  const int64_t place = 16 * (c % 16 / 4) + 8 * (c / 32) + 2 * (c % 4) + c / 16 % 2;
+  const uint32_t high = static_cast<uint32_t>(group[128 + place]) >> (4 * half) & 15;
+  return high << 8 | group[64 * half + place];
+}
+
 void add_e4m7_exceptions(const E4M7Args& a) noexcept {
   const E4M7Matrix& w = *a.w;
   if (w.begins[a.n_begin] == w.begins[a.n_end]) return;

@@ -48,6 +48,9 @@ int64_t e4m7_row_bytes(int64_t k);
 // The size of the packed matrix: codes, scales, begins, and the maximum number of exceptions.
 int64_t e4m7_bytes(int64_t n, int64_t k);
 
+// The code of a weight: s eeee mmmmmmm.
+uint32_t e4m7_code(const E4M7Matrix& w, int64_t row, int64_t column);
+
 // The result of packing a row of k weights (F16 or BF16): its codes are in `out`; its scale; and
 // its number of exceptions, of which the first `room` are written.
 struct E4M7Row {

@@ -7,12 +7,8 @@ namespace pippin::kernels {
 namespace {
 
 double weight(const E4M7Matrix& w, int64_t row, int64_t column) {
-  const uint8_t* group = w.codes + row * w.row_bytes + column / kE4M7Group * kE4M7GroupBytes;
-  const int64_t at = column % kE4M7Group, half = at / 64, c = at % 64;
-  const int64_t place = 16 * (c % 16 / 4) + 8 * (c / 32) + 2 * (c % 4) + c / 16 % 2;
-  const uint32_t high = static_cast<uint32_t>(group[128 + place]) >> (4 * half) & 15;
-  const uint32_t low = group[64 * half + place];
-  const uint32_t bits = (high & 8) << 28 | (high & 7) << 24 | low << 16;
+  const uint32_t code = e4m7_code(w, row, column);
+  const uint32_t bits = (code & 0x800) << 20 | (code & 0x7ff) << 16;
   return double{std::bit_cast<float>(bits)} * double{w.scales[row]};
 }
 

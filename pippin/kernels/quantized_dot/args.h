@@ -89,8 +89,9 @@ struct QuantizedDotKernels {
   // Requires can_dot() of the matrix, and x in the form of quantized_form().
   void (*dot)(const QuantizedDotArgs& args) noexcept;
   // Up to this many rows are multiplied with W while it is read, in registers; for more, pieces of
-  // W are first laid out in the first-level cache. The results are the same.
-  int64_t few_rows, few_palette_rows;
+  // W are first laid out in the first-level cache. The results are the same. Of bytes, of codes of
+  // 4 bits, of palettes.
+  int64_t few_rows, few_nibble_rows, few_palette_rows;
   // Codes are multiplied as signed bytes: minus 128 if they are unsigned, and palette entries
   // unchanged.
   bool signed_bytes = false;

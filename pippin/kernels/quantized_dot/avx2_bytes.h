@@ -23,6 +23,11 @@ PIPPIN_VEC B repeat4(const void* p) {
   __builtin_memcpy(&four, p, sizeof(four));
   return {_mm256_set1_epi32(four)};
 }
+// Within each four lanes, four bytes in every lane: those of lane kFour.
+template <int kFour>
+PIPPIN_VEC B repeat_four_of(B x) {
+  return {_mm256_shuffle_epi32(x.v, kFour * 0x55)};
+}
 PIPPIN_VEC B flip(B x, uint8_t mask) {
   return {_mm256_xor_si256(x.v, _mm256_set1_epi8(static_cast<char>(mask)))};
 }

@@ -33,6 +33,11 @@ PIPPIN_VEC B repeat4(const void* p) {
   __builtin_memcpy(&four, p, sizeof(four));
   return {_mm512_set1_epi32(four)};
 }
+// Within each four lanes, four bytes in every lane: those of lane kFour.
+template <int kFour>
+PIPPIN_VEC B repeat_four_of(B x) {
+  return {_mm512_shuffle_epi32(x.v, static_cast<_MM_PERM_ENUM>(kFour * 0x55))};
+}
 PIPPIN_VEC B flip(B x, uint8_t mask) {
   return {_mm512_xor_si512(x.v, _mm512_set1_epi8(static_cast<char>(mask)))};
 }

@@ -23,6 +23,11 @@ PIPPIN_VEC B repeat4(const void* p) {
   __builtin_memcpy(&four, p, sizeof(four));
   return {vreinterpretq_u8_u32(vdupq_n_u32(four))};
 }
+// Four bytes in every lane: those of lane kFour.
+template <int kFour>
+PIPPIN_VEC B repeat_four_of(B x) {
+  return {vreinterpretq_u8_u32(vdupq_laneq_u32(vreinterpretq_u32_u8(x.v), kFour))};
+}
 PIPPIN_VEC B flip(B x, uint8_t mask) {
   return {veorq_u8(x.v, vdupq_n_u8(mask))};
 }

@@ -87,7 +87,9 @@ BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits,
 QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const QuantizedMatrix& w,
                              int64_t m) {
   QuantizedRows form{};
-  const bool few = m <= (w.scales != nullptr ? kernels.few_rows : kernels.few_palette_rows);
+  const bool few = m <= (w.scales == nullptr ? kernels.few_palette_rows
+                         : w.bits == 4       ? kernels.few_nibble_rows
+                                             : kernels.few_rows);
   form.m = m;
   form.k = w.k;
   form.padded = align_up<int64_t>(w.k, kPadding);

@@ -177,6 +177,7 @@ const QuantizedDotKernels quantized_dot_scalar = {.name = "quantized_dot_scalar"
                                                   .quantize = quantize,
                                                   .dot = dot,
                                                   .few_rows = 0,
+                                                  .few_nibble_rows = 0,
                                                   .few_palette_rows = 0};
 
 }  // namespace pippin::kernels

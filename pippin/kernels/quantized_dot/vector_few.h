@@ -17,8 +17,18 @@ namespace {
 
 // The number of rows handled this way. In tiles, which first lay W out, a row costs less. They pay
 // off early with 64 bytes to a register, where there is little other work, and late with palettes,
-// which are laid out as two bytes.
+// which are laid out as two bytes, and with 4-bit codes in the way of vector_turned.h.
 constexpr int64_t kFewRows = kLanes == 8 ? 16 : kLanes == 16 ? 10 : 8, kFewPaletteRows = 16;
+constexpr int64_t kFewNibbleRows = kLanes == 4 ? 8 : 16;
+template <typename Codes>
+constexpr int64_t kFewRowsOf = Codes::kPalette   ? kFewPaletteRows
+                               : Codes::kNibbles ? kFewNibbleRows
+                                                 : kFewRows;
+
+// Whether vector_turned.h multiplies kLeastTurned rows and more.
+template <typename Codes, int64_t kUnit>
+constexpr bool kTurns = Codes::kNibbles && (kUnit == 32) && (kLanes > 4);
+constexpr int64_t kLeastTurned = kLanes == 16 ? 3 : 6;
 
 // Prefetch distance in each stream: into the first-level cache no more than it can have in flight;
 // the hardware reads further ahead.
@@ -362,7 +372,7 @@ void few_rows(const QuantizedDotArgs& a) {
 
 template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared>
 void few_rows(const QuantizedDotArgs& a) {
-  constexpr int kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
+  constexpr int kFew = kTurns<Codes, kUnit> ? kLeastTurned - 1 : kFewRowsOf<Codes>;
   if (a.x->m > 1) return few_rows<Codes, kBlocks, kUnit, kShared, kFew, 1>(a);
   constexpr int64_t kLongRow = 5 * 1024;  // columns
   // With so many activations, a pass over W no longer fits the first-level cache: fewer passes.

@@ -11,7 +11,7 @@
 //   ByteTable<bits>    2^bits bytes looked up by code
 //   widen, nibble_lanes, lane_numbers, pick, look_up
 //                      see the AVX2 ones
-//   transpose_fours, add_fours, split_fours
+//   repeat_four_of, transpose_fours, add_fours, split_fours
 //                      of each four lanes, see the AVX2 ones
 //   kSignedBytes       whether weights are multiplied as signed bytes, or as unsigned ones
 //   Wide, wide, dot4   lane l += the sum over i < 4 of w[4l + i] * x[4l + i], for any byte w
@@ -32,6 +32,7 @@
 #include "pippin/kernels/quantized_dot/vector_offsets.h"
 #include "pippin/kernels/quantized_dot/vector_quantize.h"
 #include "pippin/kernels/quantized_dot/vector_slots.h"
+#include "pippin/kernels/quantized_dot/vector_turned.h"
 
 namespace pippin::kernels {
 namespace {
@@ -67,8 +68,13 @@ void many_rows(const QuantizedDotArgs& a) {
 
 template <typename Codes, bool kBlocks, int64_t kUnit>
 void dot_rows(const QuantizedDotArgs& a) {
-  constexpr int64_t kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
-  a.x->m > kFew ? many_rows<Codes, kBlocks, kUnit>(a) : few_rows<Codes, kBlocks, kUnit>(a);
+  if (a.x->m > kFewRowsOf<Codes>) {
+    many_rows<Codes, kBlocks, kUnit>(a);
+  } else if (!kTurns<Codes, kUnit> || a.x->m < kLeastTurned) {
+    few_rows<Codes, kBlocks, kUnit>(a);
+  } else if constexpr (kTurns<Codes, kUnit>) {
+    turned_rows<kBlocks>(a);
+  }
   if constexpr (kBlocks) subtract_offsets(a);
 }
 
@@ -111,6 +117,7 @@ constexpr QuantizedDotKernels quantized_dot_table(const char* name) {
           .quantize = quantize,
           .dot = dot,
           .few_rows = kFewRows,
+          .few_nibble_rows = kFewNibbleRows,
           .few_palette_rows = kFewPaletteRows,
           .signed_bytes = kSignedBytes,
           .row_pairs = kRowPairs,

@@ -4,10 +4,6 @@
 namespace pippin::mx {
 namespace {
 
-array counted(const Shape& shape) {
-  return reshape(arange(0, static_cast<double>(num_elements(shape)), 1, int32), shape);
-}
-
 TEST(Index, TakesAlongEveryAxisOfEveryLayout) {
   const Shape shape{3, 4, 5};
   const array indices({2, 0, -1, 2, 1, -2}, {2, 3});

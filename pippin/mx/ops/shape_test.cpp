@@ -6,10 +6,6 @@
 namespace pippin::mx {
 namespace {
 
-array counted(const Shape& shape) {
-  return reshape(arange(0, static_cast<double>(num_elements(shape)), 1, int32), shape);
-}
-
 TEST(Shapes, ReshapesEveryLayout) {
   const array a = counted({2, 3, 4});
   const std::vector<int> expected = a.to_vector<int>();
