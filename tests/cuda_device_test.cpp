@@ -211,13 +211,43 @@ TEST_F(CudaTransfers, AreIdsAndARowOfLogits) {
     EXPECT_LT(decoded.first, 4 + kMostArguments);
     EXPECT_EQ(decoded.second, row_);
   }
-  EXPECT_EQ(moved([&] { one_->prefill_greedy(prompt); }).second, 0U);
+  EXPECT_EQ(moved([&] { one_->prefill_choice(prompt, runtime::Rows::Token); }).second, 0U);
   const auto two = model_->new_sequence();
   runtime::Batch batch(model_);
   batch.add(*one_, 4, runtime::Rows::Token);
   batch.add(*two, 5, runtime::Rows::Token);
   EXPECT_EQ(moved([&] { batch.run(); }).second, 0U);
   EXPECT_TRUE(one_->greedy_token().has_value());
+  EXPECT_TRUE(one_->most_likely().empty());
+  batch.clear();
+  batch.add(*one_, 6, runtime::Rows::Top);
+  batch.add(*two, 7, runtime::Rows::Top);
+  EXPECT_EQ(moved([&] { batch.run(); }).second, 0U);
+  EXPECT_TRUE(batch.logits(0).empty());
+  EXPECT_GE(std::ssize(two->most_likely()), runtime::kMostLikely);
+  EXPECT_EQ(moved([&] { one_->decode(1); }).second, row_);
+  EXPECT_TRUE(one_->most_likely().empty());
+}
+
+// Sampled tokens are those of the CPU, and no logits are fetched where the most likely suffice.
+TEST_F(CudaTransfers, OfSampledTextsAreNone) {
+  const auto here =
+      runtime::make_runnable(models::build(demo(), {.context = 48}), {.compute = exact_scalar()})
+          .model;
+  runtime::GenerateOptions options;
+  options.max_tokens = 6;
+  options.sampling = {.temperature = 1.5, .top_k = 40, .top_p = 0.95, .seed = 7};
+  const Ids prompt = {3, 17, 5, 22, 0};
+  const auto text = [&](Model& model) {
+    const auto sequence = model.new_sequence();
+    return runtime::generate(*sequence, prompt, options, [](int32_t) { return true; }).ids;
+  };
+  Ids ids;
+  EXPECT_EQ(moved([&] { ids = text(*model_); }).second, 0U);
+  EXPECT_EQ(ids, text(*here));
+  options.sampling.top_k = 0;
+  EXPECT_GE(moved([&] { ids = text(*model_); }).second, row_);
+  EXPECT_EQ(ids, text(*here));
 }
 
 // The plans for prompts and for steps use the same copy.

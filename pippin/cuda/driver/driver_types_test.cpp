@@ -64,8 +64,6 @@ static_assert(LaunchAttribute::kStartsEarly ==
 constexpr bool is_same_number(DeviceAttribute ours, CUdevice_attribute theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
-static_assert(is_same_number(DeviceAttribute::Multiprocessors,
-                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 static_assert(is_same_number(DeviceAttribute::Integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED));
 static_assert(is_same_number(DeviceAttribute::CacheBytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
 static_assert(is_same_number(DeviceAttribute::Major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));

@@ -28,7 +28,6 @@ using KernelHandle = struct KernelHandleOf*;
 using Function = struct FunctionHandle*;
 
 enum class DeviceAttribute : int {
-  Multiprocessors = 16,
   Integrated = 18,
   CacheBytes = 38,
   Major = 75,  // of the compute capability

@@ -11,14 +11,12 @@
 #define UNROLL
 #define UNROLL_BY(count)
 #define SHARED(name) unsigned char* const name = pippin::cuda::emulate::shared_memory()
-#define UNROLL
-#define UNROLL_BY(count)
 #define __restrict__ __restrict
 
 namespace pippin::cuda {
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names
-struct uint2 {
+struct alignas(8) uint2 {
   uint32_t x, y;
 };
 struct alignas(16) uint4 {

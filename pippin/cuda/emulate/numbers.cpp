@@ -17,10 +17,10 @@ struct Registers {
   uint32_t a[A], b[B];
 };
 template <size_t A, size_t B>
-struct Warp {
+struct WarpOperands {
   Registers<A, B> lanes[32];
 
-  Warp(const uint32_t (&a)[A], const uint32_t (&b)[B]) {
+  WarpOperands(const uint32_t (&a)[A], const uint32_t (&b)[B]) {
     Registers<A, B> mine;
     std::memcpy(mine.a, a, sizeof(a));
     std::memcpy(mine.b, b, sizeof(b));
@@ -33,7 +33,7 @@ struct Warp {
 template <typename ToFloat>
 void multiply_16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                  const ToFloat& to_float) {
-  const Warp<4, 2> warp(a, b);
+  const WarpOperands<4, 2> warp(a, b);
   const int lane = static_cast<int>(threadIdx.x) & 31;
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1);
@@ -89,7 +89,7 @@ int dot4(int a, int b, int c) {
 }
 
 void multiply_int8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  const Warp<4, 2> warp(a, b);
+  const WarpOperands<4, 2> warp(a, b);
   const int lane = static_cast<int>(threadIdx.x) & 31;
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -47,6 +48,39 @@ TEST(CudaChoice, IsTheFirstOfTheLargest) {
       add_largest(numbers.data(), static_cast<int64_t>(count), scratch.data(), &have, launches);
       run_launches(launches);
       EXPECT_EQ(have, want) << count;
+    });
+  }
+}
+
+TEST(CudaChoice, RanksTheLargestInTheirOrder) {
+  std::mt19937 random(6);
+  for (const auto& [count, most] :
+       {std::pair{1, 5}, {127, 1000}, {129, 3}, {4096, 1 << 20}, {4097, 200}, {9000, 1 << 20}}) {
+    std::uniform_int_distribution<int> values(-most, most);
+    std::vector<float> numbers(static_cast<size_t>(count));
+    for (float& x : numbers) x = 0.5F * static_cast<float>(values(random));
+    std::vector<int32_t> want(numbers.size());
+    std::iota(want.begin(), want.end(), 0);
+    std::stable_sort(want.begin(), want.end(), [&](int32_t a, int32_t b) {
+      return numbers[static_cast<size_t>(a)] > numbers[static_cast<size_t>(b)];
+    });
+    want.resize(std::min<size_t>(want.size(), kMostRanked));
+    std::sort(want.begin(), want.end());
+    if (count == 4097) numbers[static_cast<size_t>(want[3])] = std::nanf("");
+    in_every_order([&] {
+      std::vector<std::byte> scratch(kRankBytes);
+      std::vector<RankedNumber> have(kMostRanked, RankedNumber{0, -7});
+      std::vector<Launch> launches;
+      add_rank(numbers.data(), count, scratch.data(), have.data(), launches);
+      run_launches(launches);
+      for (size_t i = 0; i < want.size(); ++i) {
+        ASSERT_EQ(have[i].index, want[i]) << i << " of " << count;
+        const float value = numbers[static_cast<size_t>(want[i])];
+        EXPECT_TRUE(have[i].value == value || std::isnan(value));
+      }
+      if (want.size() < have.size()) {
+        EXPECT_EQ(have[want.size()].index, -7);
+      }
     });
   }
 }

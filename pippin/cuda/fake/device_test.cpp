@@ -1,4 +1,5 @@
 // Plans, states and lanes on the fake driver.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -273,6 +274,55 @@ TEST_F(CudaDevices, ChooseTheLargest) {
   execution.float_input(0)[0] = execution.float_input(0)[1] = -inf;
   execution.run();
   EXPECT_EQ(execution.largest(0, 0, 2, 0), std::nullopt);
+}
+
+TEST_F(CudaDevices, ChooseTheLargestOnes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::mt19937 random(8);
+  State state({}, on(device_));
+  const std::vector<size_t> both = {0, 1};
+  for (const size_t size : {3, 128, 700, 5000}) {
+    const mil::Model model = doubling(static_cast<int64_t>(size));
+    Execution execution(Plan::make(model, "main", {.compute = on(device_)}), pool_);
+    execution.reserve_lanes(2);
+    // Some of the large ones are equal; all; one is NaN; or infinite.
+    for (const auto& [most, first, is_found] : {std::tuple{100000, 1.0F, true},
+                                                {size == 5000 ? 400 : 2000, 1.0F, true},
+                                                {0, 0.0F, size <= 128},
+                                                {1000, std::nanf(""), false},
+                                                {1000, inf, false},
+                                                {1000, -inf, true}}) {
+      std::uniform_int_distribution<int> numbers(-most, most);
+      std::vector<std::vector<float>> all;
+      for (const size_t lane : both) {
+        execution.bind({{static_cast<int64_t>(size)}}, state, lane);
+        const auto x = execution.float_input(0, lane);
+        for (float& one : x) one = static_cast<float>(numbers(random));
+        x.front() = first;
+        all.emplace_back(x.begin(), x.end());
+      }
+      execution.run_together(both);
+      for (const size_t lane : both) {
+        const uint64_t before = fake_.bytes_to_host();
+        const auto found = execution.largest_ones(0, 0, size, lane);
+        EXPECT_EQ(fake_.bytes_to_host(), before);
+        EXPECT_EQ(!found.empty(), is_found) << size << " " << most << " " << first;
+        if (found.empty()) continue;
+        EXPECT_GE(found.size(), std::min(size, engine::kLeastRanked));
+        float least = inf;
+        for (const auto& [value, index] : found) {
+          EXPECT_EQ(value, 2 * all[lane][static_cast<size_t>(index)]);
+          least = std::min(least, value);
+        }
+        const auto reach = std::count_if(all[lane].begin(), all[lane].end(),
+                                         [&](float x) { return 2 * x >= least; });
+        EXPECT_EQ(std::ssize(found), reach);
+        EXPECT_TRUE(std::is_sorted(found.begin(), found.end(),
+                                   [](const auto& a, const auto& b) { return a.index < b.index; }));
+      }
+      EXPECT_EQ(execution.largest(0, 1, 1, 0), std::optional(0));
+    }
+  }
 }
 
 TEST_F(CudaDevices, StatesAreReadWrittenAndCloned) {

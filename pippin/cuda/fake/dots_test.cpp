@@ -27,6 +27,30 @@ DotNode dot_node(std::vector<DotNode::Product> products, bool has_residual = fal
   return {"linear", std::move(products), has_residual};
 }
 
+// Row i of an array alone.
+TestArray row_of(const TestArray& array, int64_t i) {
+  TestArray row = array;
+  row.offset += i * row.strides[0];
+  row.shape[0] = 1;
+  return row;
+}
+
+// The first array is written, the second is x.
+void expect_same_bits_alone(const DotNode& node, std::vector<TestArray> arrays,
+                            const NodeCheck& check = {}) {
+  const auto together = run_emulated(node, arrays, 1, check)[0];
+  const int64_t m = together.shape[0], n = together.shape[1];
+  for (int64_t i = 0; i < m; i += m - 1) {
+    auto alone = arrays;
+    alone[0] = row_of(arrays[0], i);
+    alone[1] = row_of(arrays[1], i);
+    const TestArray result = run_emulated(node, alone, 1, check)[0];
+    for (int64_t j = 0; j < n; ++j) {
+      ASSERT_EQ(result.number(j), together.number(i * n + j)) << "row " << i << " of " << m;
+    }
+  }
+}
+
 TEST(CudaDots, Dense) {
   TestArrays make(1);
   for (const Storage storage : {Storage::F32, Storage::F16, Storage::BF16}) {
@@ -43,6 +67,78 @@ TEST(CudaDots, Dense) {
       expect_as_cpu(node, {make.result({m, n}, 3), make.floats({m, k}, gap), std::move(w),
                            make.floats({n}), make.floats({m, n}, 2)});
     }
+  }
+}
+
+TEST(CudaDots, Narrow) {
+  TestArrays make(12);
+  for (const kernels::WeightType type : {kernels::WeightType::F16, kernels::WeightType::BF16}) {
+    uint32_t seed = 0;
+    for (const auto& [m, n, k] : {std::tuple{1, 7, 32},
+                                  {1, 33, 1000},
+                                  {3, 33, 96},
+                                  {9, 7, 257},
+                                  {5, 12, 520},
+                                  {33, 5, 130}}) {
+      const auto weight = random_narrow(type, n, k, ++seed);
+      EXPECT_TRUE(n * k < 512 || weight->matrix.begins[n] > 0);
+      const DotNode node = dot_node({{n, weight, true}}, true);
+      NodeCheck check;
+      check.precision = Precision::Fast;
+      expect_as_cpu(
+          node,
+          {make.result({m, n}, 3), make.floats({m, k}, 3), make.floats({n}), make.floats({m, n})},
+          1, check);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Two numbers of 16 bits for each of x: 22 bits, or 16 with bf16.
+TEST(CudaDots, HalvesOnTensorCores) {
+  TestArrays make(13);
+  uint32_t seed = 0;
+  for (const auto form : {MatrixForm::F16, MatrixForm::BF16, MatrixForm::E4M7}) {
+    for (const auto& [m, n, k, scale] : {std::tuple{1, 7, 8, 1.0F},
+                                         {1, 33, 1000, 1e30F},
+                                         {1, 3, 8200, 1.0F},
+                                         {3, 20, 96, 1e-30F},
+                                         {17, 17, 584, 1.0F},
+                                         {33, 66, 72, 1e30F},
+                                         {130, 3, 136, 1.0F}}) {
+      if (k > 8192 && form != MatrixForm::F16) continue;
+      SCOPED_TRACE(testing::Message() << static_cast<int>(form) << ", " << m << " rows of " << k);
+      NodeCheck check;
+      check.precision = Precision::Fast;
+      check.tolerance = form == MatrixForm::BF16 ? 3e-5F : 5e-6F;
+      const auto storage = form == MatrixForm::F16 ? Storage::F16 : Storage::BF16;
+      engine::Weight weight = DenseWeight{storage};
+      if (form == MatrixForm::E4M7) {
+        weight = random_narrow(kernels::WeightType::BF16, n, k, ++seed);
+      }
+      const bool is_dense = std::holds_alternative<DenseWeight>(weight);
+      std::vector<TestArray> arrays{make.result({m, n}, 3), make.floats({m, k}, 3, scale)};
+      if (is_dense) arrays.push_back(make.halves({n, k}, storage));
+      arrays.push_back(make.floats({n}, 0, scale));
+      if (m > 1) expect_same_bits_alone(dot_node({{n, weight, true}}), arrays, check);
+      arrays.push_back(make.floats({m, n}, 0, scale));
+      expect_as_cpu(dot_node({{n, weight, true}}, true), arrays, 1, check);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Rows that cannot be read in 16 bytes are multiplied in fp32.
+TEST(CudaDots, UnalignedHalves) {
+  TestArrays make(14);
+  NodeCheck check;
+  check.precision = Precision::Fast;
+  check.tolerance = 1e-6F;
+  const DotNode node = dot_node({{9, DenseWeight{Storage::BF16}, false}});
+  for (const auto& [k, gap] : {std::pair{72, 4}, {70, 2}}) {
+    expect_as_cpu(
+        node, {make.result({3, 9}), make.floats({3, k}), make.halves({9, k}, Storage::BF16, gap)},
+        1, check);
   }
 }
 
@@ -89,30 +185,6 @@ TEST(CudaDots, Batched) {
   }
 }
 
-// Row i of an array alone.
-TestArray row_of(const TestArray& array, int64_t i) {
-  TestArray row = array;
-  row.offset += i * row.strides[0];
-  row.shape[0] = 1;
-  return row;
-}
-
-// The first array is written, the second is x.
-void expect_same_bits_alone(const DotNode& node, std::vector<TestArray> arrays,
-                            const NodeCheck& check = {}) {
-  const auto together = run_emulated(node, arrays, 1, check)[0];
-  const int64_t m = together.shape[0], n = together.shape[1];
-  for (int64_t i = 0; i < m; i += m - 1) {
-    auto alone = arrays;
-    alone[0] = row_of(arrays[0], i);
-    alone[1] = row_of(arrays[1], i);
-    const TestArray result = run_emulated(node, alone, 1, check)[0];
-    for (int64_t j = 0; j < n; ++j) {
-      ASSERT_EQ(result.number(j), together.number(i * n + j)) << "row " << i << " of " << m;
-    }
-  }
-}
-
 TEST(CudaDots, RowsHaveTheSameBitsAlone) {
   TestArrays make(7);
   const DotNode dense = dot_node({{9, DenseWeight{Storage::F16}, false}});
@@ -123,6 +195,8 @@ TEST(CudaDots, RowsHaveTheSameBitsAlone) {
   expect_same_bits_alone(quantized, {make.result({5, 9}), make.floats({5, 544})});
   expect_same_bits_alone(dense,
                          {make.result({20, 9}), make.floats({20, 520}), make.halves({9, 520})});
+  const DotNode narrow = dot_node({{9, random_narrow(kernels::WeightType::F16, 9, 520, 1), false}});
+  expect_same_bits_alone(narrow, {make.result({20, 9}), make.floats({20, 520})});
   expect_same_bits_alone(quantized, {make.result({20, 9}), make.floats({20, 544})});
 }
 

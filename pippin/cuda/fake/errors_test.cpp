@@ -26,6 +26,7 @@ std::vector<float> use_device(const FakeDriver& fake, const mil::Model& model) {
   one.prepare(execution, 0, 1);
   execution.run_together(std::vector<size_t>{0, 1});
   execution.largest(0, 0, 4, 1);
+  execution.largest_ones(0, 0, 4, 1);
   one.state().write("cache", two.state().read("cache"));
   State shared(model.functions[0].states, compute);
   shared.share(0, one.state());
@@ -224,6 +225,34 @@ TEST(CudaErrors, ImagesThatDoNotFitAreExplained) {
   EXPECT_NE(message.find("kernels do not run on a GPU of compute capability 9.0"),
             std::string::npos)
       << message;
+}
+
+TEST(CudaErrors, TheFirstImageThatFitsIsLoaded) {
+  constexpr std::byte kBytes[2] = {};
+  const KernelImage images[2] = {std::span(kBytes, 1), std::span(kBytes + 1, 1)};
+  for (const Result unusable : {0, 200, 209, 218, 222}) {
+    FakeDriver fake;
+    const auto gpu = std::make_shared<const Gpu>(fake.driver(), 0);
+    gpu->enter();
+    if (unusable != 0) fake.fail_next("cuLibraryLoadData", unusable);
+    const LoadedKernels kernels(gpu, images);
+    EXPECT_EQ(fake.calls("cuLibraryLoadData"), unusable == 0 ? 1 : 2) << unusable;
+    EXPECT_NE(kernels.find(Kernel::copy, false), nullptr);
+  }
+  {
+    FakeDriver fake;  // that loads lazily
+    const auto gpu = std::make_shared<const Gpu>(fake.driver(), 0);
+    gpu->enter();
+    fake.fail_next("cuKernelGetFunction", 209);
+    const LoadedKernels kernels(gpu, images);
+    EXPECT_EQ(fake.calls("cuLibraryLoadData"), 2);
+    EXPECT_EQ(fake.calls("cuLibraryUnload"), 1);
+  }
+  FakeDriver fake;
+  const auto gpu = std::make_shared<const Gpu>(fake.driver(), 0);
+  gpu->enter();
+  fake.fail_next("cuLibraryLoadData", 700);  // an illegal address
+  EXPECT_EQ(fault([&] { LoadedKernels(gpu, images); }).first, ErrorCode::Device);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ namespace {
 using engine::ExpertsNode;
 using engine::Precision;
 using engine::StackedDotNode;
-using engine::Storage;
 using engine::WeightStack;
 
 // Matrices with the memory of a TestArray, which must live as long.
@@ -36,6 +35,10 @@ WeightCase int4_blocks(int64_t columns) {
   return {.name = "int4", .block_columns = columns};
 }
 
+WeightStack narrow_stack(int64_t count, int64_t n, int64_t k, uint32_t seed) {
+  return {count, n, k, random_narrow(kernels::WeightType::BF16, count * n, k, seed)};
+}
+
 TEST(CudaExperts, StackedDots) {
   TestArrays make(1);
   for (const int64_t m : {1, 3}) {
@@ -43,6 +46,8 @@ TEST(CudaExperts, StackedDots) {
     expect_as_cpu(StackedDotNode{"matmul", dense_stack(w)},
                   {make.result({3, m, 5}, 2), make.floats({3, m, 24}, 1)});
     NodeCheck check;
+    expect_as_cpu(StackedDotNode{"matmul", narrow_stack(3, 10, 40, 1)},
+                  {make.result({3, m, 10}), make.floats({3, m, 40})}, 1, check);
     for (const Precision precision : {Precision::Exact, Precision::Fast}) {
       check.precision = precision;
       expect_as_cpu(StackedDotNode{"matmul", quantized_stack(int4_blocks(32), 3, 6, 64, 1)},
@@ -93,6 +98,22 @@ TEST(CudaExperts, Dense) {
     const auto candidates = choose(make, rows, 3, std::min<int64_t>(chosen, 2));
     expect_as_cpu(node, {out, x, candidates, make.integers({3}, -kExperts - 1, kExperts + 2),
                          gate_bias, up_bias, down_bias});
+  }
+}
+
+TEST(CudaExperts, Narrow) {
+  TestArrays make(4);
+  constexpr int64_t kExperts = 4, kFeatures = 40, kHidden = 72;
+  const ExpertsNode node{narrow_stack(kExperts, kHidden, kFeatures, 1),
+                         narrow_stack(kExperts, kHidden, kFeatures, 2),
+                         narrow_stack(kExperts, kFeatures, kHidden, 3), kExperts};
+  NodeCheck check;
+  check.precision = Precision::Fast;
+  for (const int64_t rows : {1, 3}) {
+    expect_as_cpu(node,
+                  {make.result({rows, kFeatures}), make.floats({rows, kFeatures}),
+                   choose(make, rows, kExperts, 2)},
+                  1, check);
   }
 }
 

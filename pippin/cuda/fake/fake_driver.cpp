@@ -116,8 +116,6 @@ struct FakeDriver::State {
   }
   Result device_attribute(int* value, DeviceAttribute what, DeviceNumber) {
     switch (what) {
-      case DeviceAttribute::Multiprocessors:
-        return *value = 4, 0;
       case DeviceAttribute::Integrated:
         return *value = 0, 0;
       case DeviceAttribute::CacheBytes:

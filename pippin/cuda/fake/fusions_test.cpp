@@ -1,6 +1,8 @@
 // Fusions of the device, as lists of nodes and against the CPU's scalar kernels.
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -148,8 +150,16 @@ class Layer {
 
 // A layer's products: of rows with `k` columns.
 struct Products {
-  Products(Layer& on, const WeightCase& of, int64_t m, int64_t k)
-      : layer(on), one(of), rows(m), columns(k) {}
+  using Make = std::function<engine::Weight(int64_t n, int64_t k, uint32_t seed)>;
+  Products(Layer& on, Make of, int64_t m, int64_t k)
+      : layer(on), make(std::move(of)), rows(m), columns(k) {}
+  Products(Layer& on, const WeightCase& one, int64_t m, int64_t k)
+      : Products(
+            on,
+            [&one](int64_t n, int64_t width, uint32_t seed) {
+              return random_weight(one, n, width, seed);
+            },
+            m, k) {}
 
   View norm(const View& x) const {
     const View y = layer.result({rows, columns});
@@ -158,16 +168,19 @@ struct Products {
   }
   std::vector<View> dot(const View& x, const std::vector<int64_t>& sizes, bool has_bias) const {
     DotNode node{"linear", {}, false};
-    std::vector<View> views, biases;
+    std::vector<View> views, rest;
     uint32_t seed = 3;
     for (const int64_t n : sizes) {
-      node.products.push_back({n, random_weight(one, n, columns, ++seed), has_bias});
+      node.products.push_back({n, make(n, columns, ++seed), has_bias});
       views.push_back(layer.result({rows, n}));
-      if (has_bias) biases.push_back(layer.floats({n}));
+      if (const auto* dense = std::get_if<engine::DenseWeight>(&node.products.back().weight)) {
+        rest.push_back(layer.add(layer.make.halves({n, columns}, dense->storage)));
+      }
+      if (has_bias) rest.push_back(layer.floats({n}));
     }
     std::vector<View> all = views;
     all.push_back(x);
-    all.insert(all.end(), biases.begin(), biases.end());
+    all.insert(all.end(), rest.begin(), rest.end());
     layer.emit(std::move(node), all, sizes.size());
     return views;
   }
@@ -179,7 +192,7 @@ struct Products {
   }
 
   Layer& layer;
-  const WeightCase& one;
+  Make make;
   int64_t rows, columns;
 };
 
@@ -222,6 +235,33 @@ TEST(CudaFusions, ARowIsOneLaunch) {
     const auto exactly = same.dot(same.norm(exact.floats({1, k})), {5, 5}, true);
     same.gate(exactly[0], exactly[1], 5);
     EXPECT_EQ(exact.check(1e-5F, engine::Precision::Exact), 3u);
+  }
+}
+
+// A row is one launch; a few are two: one normalizes and splits x, one multiplies and gates.
+TEST(CudaFusions, ProductsOf16And12Bits) {
+  const auto narrow = [](int64_t n, int64_t k, uint32_t seed) {
+    return random_narrow(kernels::WeightType::F16, n, k, seed);
+  };
+  const auto dense = [](Storage storage) {
+    return [storage](int64_t, int64_t, uint32_t) { return engine::DenseWeight{storage}; };
+  };
+  const Products::Make all[] = {dense(Storage::F16), dense(Storage::BF16), narrow};
+  for (const Products::Make& one : all) {
+    const bool is_narrow = &one == &all[2];
+    for (const auto& [rows, k, launches] :
+         {std::tuple{int64_t{1}, 600, 2}, {1, 8208, 4}, {3, 136, is_narrow ? 7 : 4}, {33, 40, 7}}) {
+      if (k > 8192 && &one != all) continue;  // once
+      SCOPED_TRACE(testing::Message() << (&one - all) << ", " << rows << " rows");
+      Layer layer(6);
+      const Products products(layer, one, rows, k);
+      const View x = layer.floats({rows, k});
+      products.dot(products.norm(x), {17, 9, 8}, true);
+      const auto views = products.dot(products.norm(x), {19, 19}, rows > 1);
+      products.gate(views[0], views[1], 19);
+      EXPECT_EQ(layer.check(5e-5F), static_cast<size_t>(launches));
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

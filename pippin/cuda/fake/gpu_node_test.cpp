@@ -16,8 +16,9 @@ TEST(CudaGpuNode, RunsOnADriver) {
   auto have = arrays;
   const NodeCheck check;
   FakeDriver fake;
-  static constexpr std::byte kImage[16] = {};
-  Resources gpu(fake.driver(), 0, kImage, RunOptions());
+  static constexpr std::byte kBytes[16] = {};
+  const KernelImage image = kBytes;
+  Resources gpu(fake.driver(), 0, {&image, 1}, RunOptions());
   run_on_gpu(gpu, node_of(kind, arrays, 1), options_of(check), check, have);
   const auto want = run_emulated(kind, arrays, 1, check);
   for (size_t i = 0; i < arrays.size(); ++i) EXPECT_EQ(have[i].memory, want[i].memory) << i;

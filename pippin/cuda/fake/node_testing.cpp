@@ -171,6 +171,7 @@ float TestArray::number(int64_t element) const {
       std::memcpy(&integer, at, 4);
       return static_cast<float>(integer);
     case Storage::Bool:
+    case Storage::I8:
       return static_cast<float>(std::to_integer<int>(*at));
   }
   return x;

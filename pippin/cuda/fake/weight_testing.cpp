@@ -1,9 +1,11 @@
 #include "pippin/cuda/fake/weight_testing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
+#include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
 #include "pippin/base/numbers/float16.h"
 #include "pippin/engine/weights/block_rows.h"
@@ -202,6 +204,38 @@ std::shared_ptr<const engine::QuantizedWeight> random_weight(const WeightCase& o
     set_offsets(*held, one, blocks, random);
   }
   return {held, &held->weight};
+}
+
+std::shared_ptr<const engine::E4M7Weight> random_narrow(WeightType type, int64_t n, int64_t k,
+                                                        uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 0.02F);
+  const auto bytes = std::make_shared<std::vector<std::byte>>(kernels::e4m7_bytes(n, k));
+  const kernels::E4M7Parts parts = kernels::e4m7_parts(bytes->data(), n, k);
+  std::vector<uint16_t> row(static_cast<size_t>(k));
+  uint32_t exceptions = 0;
+  const auto room = static_cast<uint32_t>(kernels::most_e4m7_exceptions(n, k));
+  for (int64_t j = 0; j < n; ++j) {
+    const bool has_outlier = exceptions < room && j % 2 == 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      // Not so small that it would be an exception too.
+      const float number = std::copysign(std::max(std::abs(normal(random)), 1e-3F), normal(random));
+      const float value = to_float(to_bfloat16(has_outlier && i == 1 ? 300.0F : number));
+      row[i] = type == WeightType::F16 ? to_float16(value).bits : to_bfloat16(value).bits;
+    }
+    const kernels::E4M7Row packed = kernels::pack_e4m7_row(
+        type, reinterpret_cast<const std::byte*>(row.data()), k, parts.codes + j * parts.row_bytes,
+        parts.exceptions + exceptions, room - exceptions);
+    parts.scales[j] = packed.scale;
+    parts.begins[j] = exceptions;
+    exceptions += static_cast<uint32_t>(packed.num_exceptions);
+    if (exceptions > room) fail(ErrorCode::Internal, "{} of {} exceptions", exceptions, room);
+  }
+  parts.begins[n] = exceptions;
+  const auto weight = std::make_shared<engine::E4M7Weight>();
+  weight->matrix = kernels::e4m7_matrix(bytes->data(), n, k);
+  weight->bytes = {bytes, bytes->data()};
+  return weight;
 }
 
 }  // namespace pippin::cuda

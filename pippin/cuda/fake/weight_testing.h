@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/engine/weights/e4m7_weight.h"
 #include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::cuda {
@@ -27,5 +28,9 @@ const std::vector<WeightCase>& weight_cases();
 // Null if the case does not fit the size.
 std::shared_ptr<const engine::QuantizedWeight> random_weight(const WeightCase& one, int64_t n,
                                                              int64_t k, uint32_t seed);
+
+// A weight of 12 bits, made of numbers of 8 significant bits in that type; some rows have outliers.
+std::shared_ptr<const engine::E4M7Weight> random_narrow(kernels::WeightType type, int64_t n,
+                                                        int64_t k, uint32_t seed);
 
 }  // namespace pippin::cuda

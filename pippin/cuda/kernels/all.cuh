@@ -8,6 +8,8 @@
 #include "pippin/cuda/kernels/dot_fma.cuh"
 #include "pippin/cuda/kernels/dot_fma_many.cuh"
 #include "pippin/cuda/kernels/dot_gather.cuh"
+#include "pippin/cuda/kernels/dot_halves.cuh"
+#include "pippin/cuda/kernels/dot_halves_many.cuh"
 #include "pippin/cuda/kernels/dot_many.cuh"
 #include "pippin/cuda/kernels/dot_prepared.cuh"
 #include "pippin/cuda/kernels/dot_round.cuh"

@@ -52,4 +52,50 @@ DEVICE void largest_body(const LargestArgs& a) {
   if (thread_index() == 0) *a.result = mine.flags == kHasFinite ? mine.index : -1;
 }
 
+// Ordered as the numbers are.
+DEVICE uint32_t rank_of(float x) {
+  const uint32_t bits = float_to_bits(x);
+  if (x != x) return 0xffffffffu;
+  return bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+}
+
+DEVICE void rank_body(const RankArgs& a) {
+  SHARED(shared);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * a.part;
+  const int count = static_cast<int>(min(a.part, a.count - first));
+  const auto load = [&](int i) -> RankedNumber {
+    if (a.x == nullptr) return a.from[first + i];
+    return {a.x[first + i], static_cast<int32_t>(first + i)};
+  };
+  const auto count_if = [&](const auto& is_one) {
+    int mine = 0;
+    for (int i = thread_index(); i < count; i += block_threads()) {
+      mine += is_one(rank_of(load(i).value)) ? 1 : 0;
+    }
+    return block_count(mine, reinterpret_cast<int*>(shared));
+  };
+  // The largest rank that kMostRanked elements reach, bit by bit.
+  const int wanted = min(kMostRanked, count);
+  uint32_t least = 0;
+  for (uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
+    const uint32_t next = least | bit;
+    if (count_if([&](uint32_t rank) { return rank >= next; }) >= wanted) least = next;
+  }
+  // Those above it, and the first of those that have it.
+  int equals = wanted - count_if([&](uint32_t rank) { return rank > least; }), written = 0;
+  RankedNumber* const to = a.to + static_cast<int64_t>(blockIdx.x) * kMostRanked;
+  for (int begin = 0; begin < count; begin += block_threads()) {
+    const int i = begin + thread_index();
+    const RankedNumber number = i < count ? load(i) : RankedNumber{0, 0};
+    const uint32_t rank = rank_of(number.value);
+    const bool is_equal = i < count && rank == least;
+    const Counted equal = count_before(is_equal, reinterpret_cast<int*>(shared));
+    const bool is_taken = i < count && (rank > least || (is_equal && equal.before < equals));
+    const Counted taken = count_before(is_taken, reinterpret_cast<int*>(shared));
+    if (is_taken) to[written + taken.before] = number;
+    equals = max(equals - equal.all, 0);
+    written += taken.all;
+  }
+}
+
 }  // namespace pippin::cuda

@@ -27,4 +27,20 @@ struct LargestArgs {
   int64_t count;
 };
 
+// A number and its index.
+struct RankedNumber {
+  float value;
+  int32_t index;
+};
+constexpr int kMostRanked = 128;
+
+// Block b finds the kMostRanked largest of elements [b * part, (b + 1) * part), or all, and writes
+// them in their order from to[b * kMostRanked] on; of equals the first. NaN counts as the largest.
+struct RankArgs {
+  const float* x;            // or null: of
+  const RankedNumber* from;  // these
+  RankedNumber* to;
+  int64_t count, part;
+};
+
 }  // namespace pippin::cuda

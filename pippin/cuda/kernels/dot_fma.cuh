@@ -79,6 +79,33 @@ DEVICE const float* row_of_x(const DotArgs& a, const DotPlace& place, int i) {
   return a.x + place.batch * a.x_batch + min(place.first_row + i, a.m - 1) * a.x_stride;
 }
 
+// The element of a product with a matrix of the form F, from the sum of its codes' products;
+// x_at(i) returns column i of x.
+template <MatrixForm F, typename Column>
+DEVICE float product_of(const DotPlace& place, int j, float sum, const Column& x_at) {
+  if constexpr (F == MatrixForm::E4M7) {
+    const int64_t row = place.matrix * place.n + j;
+    sum *= static_cast<const float*>(place.scales)[row];
+    const auto* const begins = static_cast<const uint32_t*>(place.shifts) + row;
+    const auto* const exceptions = static_cast<const E4M7Exception*>(place.shifts);
+    for (uint32_t e = begins[0]; e < begins[1]; ++e) {
+      const E4M7Exception one = exceptions[e];
+      sum = fmaf(x_at(one.column), one.value, sum);
+    }
+  }
+  return sum;
+}
+
+// Stores y(i, j) of a matrix of the form F from the sum of its codes' products.
+template <MatrixForm F>
+DEVICE void store_sum(const DotArgs& a, const DotPlace& place, int i, int j, float sum) {
+  if (i >= a.m || j >= place.n) return;
+  const auto x_at = [&](uint32_t column) {
+    return row_of_x(a, place, i - place.first_row)[column];
+  };
+  store_dot(a, place, i, j, product_of<F>(place, j, sum, x_at));
+}
+
 // The sum of 32 numbers in their order.
 DEVICE float sum_in_order(const float* sums) {
   float sum = sums[0];
@@ -149,8 +176,8 @@ DEVICE void dot_fma(const DotArgs& a) {
   }
   warp_barrier();
   if (lane < R * M) {
-    store_dot(a, place, place.first_row + lane % M, first + lane / M,
-              sum_in_order(sums + lane * 33));
+    store_sum<F>(a, place, place.first_row + lane % M, first + lane / M,
+                 sum_in_order(sums + lane * 33));
   }
 }
 
@@ -170,6 +197,7 @@ PIPPIN_DOT_FMA(int4, Int4, 4)
 PIPPIN_DOT_FMA(int8, Int8, 2)
 PIPPIN_DOT_FMA(palette4, Palette4, 4)
 PIPPIN_DOT_FMA(palette8, Palette8, 4)
+PIPPIN_DOT_FMA(e4m7, E4M7, 4)
 #undef PIPPIN_DOT_FMA
 
 }  // namespace pippin::cuda

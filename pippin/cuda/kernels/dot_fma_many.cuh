@@ -85,7 +85,8 @@ DEVICE void dot_fma_many(const DotArgs& a) {
   for (int i = 0; i < 4; ++i) {
     UNROLL
     for (int r = 0; r < 8; ++r) {
-      store_dot(a, place, place.first_row + row + i, place.first_column + column + r, total[r][i]);
+      store_sum<F>(a, place, place.first_row + row + i, place.first_column + column + r,
+                   total[r][i]);
     }
   }
 }
@@ -101,6 +102,7 @@ PIPPIN_DOT_FMA_MANY(int4, Int4)
 PIPPIN_DOT_FMA_MANY(int8, Int8)
 PIPPIN_DOT_FMA_MANY(palette4, Palette4)
 PIPPIN_DOT_FMA_MANY(palette8, Palette8)
+PIPPIN_DOT_FMA_MANY(e4m7, E4M7)
 #undef PIPPIN_DOT_FMA_MANY
 
 }  // namespace pippin::cuda

@@ -40,6 +40,8 @@ DEVICE void gather_rows_body(const RowGatherArgs& a) {
       return gather_row<MatrixForm::Palette4>(a, i, row);
     case MatrixForm::Palette8:
       return gather_row<MatrixForm::Palette8>(a, i, row);
+    case MatrixForm::E4M7:
+      return;  // of products alone
   }
 }
 

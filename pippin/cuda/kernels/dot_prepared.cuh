@@ -7,46 +7,34 @@
 #include "pippin/cuda/kernels/dot_prepared_args.h"
 #include "pippin/cuda/kernels/dot_row.cuh"
 #include "pippin/cuda/kernels/functions.cuh"
+#include "pippin/cuda/kernels/normed_row.cuh"
 
 namespace pippin::cuda {
 
-// The factor of the norm, added up in the order of rms_norm: by a warp for up to 512 columns, else
-// by a thread for each four columns of up to 4,096. `exchange` has 32 numbers.
-DEVICE float norm_factor(const PreparedDotArgs& a, float* exchange) {
-  const int k = a.dot.k, groups = (k + 3) / 4;
-  const int team = k <= 512 ? 32 : min((k + 127) / 128, 32) * 32;
-  for (int member = thread_index(); member < team; member += block_threads()) {
-    float sum = 0;
-    for (int group = member; group < groups; group += team) {
-      float v[4];
-      load_four(v, a.dot.x, 4 * group, k, a.dot.has_aligned_x);
-      UNROLL
-      for (int i = 0; i < 4; ++i) sum = fmaf(v[i], v[i], sum);
-    }
-    sum = warp_sum(sum);
-    if (lane_index() == 0) exchange[member / 32] = sum;
-  }
-  barrier();
-  float sum = exchange[0];
-  for (int i = 1; i < team / 32; ++i) sum += exchange[i];
-  return 1 / sqrtf(sum / static_cast<float>(k) + a.epsilon);
+// Stores the gated result (i, j) of the sums of products 0 and 1.
+DEVICE void store_gated(const PreparedDotArgs& a, const DotPlace& place, int i, int j, float gate,
+                        float up) {
+  if (i >= a.dot.m || j >= place.n) return;
+  const float *const bias = a.dot.products[0].bias, *const up_bias = a.dot.products[1].bias;
+  if (bias != nullptr) gate += bias[j];
+  if (up_bias != nullptr) up += up_bias[j];
+  a.gated[i * a.gated_stride + j] = gate_value(a.activation, gate) * up;
 }
 
-// Writes x, normalized if it must be, as a rounded row.
+// The product's only row of x.
+DEVICE NormedRow normed_row(const PreparedDotArgs& a) {
+  return {a.dot.x, a.gamma, a.dot.k, a.epsilon, a.dot.has_aligned_x, a.has_norm};
+}
+
+// Writes it as a rounded row.
 DEVICE void prepare_row(const PreparedDotArgs& a, unsigned char* row, float* exchange) {
-  const int k = a.dot.k, units = (k + 31) / 32, groups = units * 8;
-  const float factor = a.has_norm ? norm_factor(a, exchange) : 0.0f;
+  const NormedRow x = normed_row(a);
+  const int units = (x.k + 31) / 32, groups = units * 8;
+  const float factor = x.factor(exchange);
   for (int first = warp_index() * 32; first < groups; first += block_threads()) {
     const int group = first + lane_index();
-    float v[4] = {0, 0, 0, 0};
-    if (group < groups) load_four(v, a.dot.x, 4 * group, k, a.dot.has_aligned_x);
-    if (a.has_norm) {
-      UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const bool has_gamma = a.gamma != nullptr && 4 * group + i < k;
-        v[i] = v[i] * factor * (has_gamma ? a.gamma[4 * group + i] : 1.0f);
-      }
-    }
+    float v[4];
+    x.load(v, 4 * group, factor);
     const RoundedFour rounded = round_four(v);
     if (group < groups) store_rounded(row, units, group / 8, group % 8, rounded);
   }
@@ -131,11 +119,7 @@ DEVICE void dot_prepared(const PreparedDotArgs& prepared) {
     return;
   }
   const float up = from_lane(sum, 1);
-  if (lane > 0 || first >= place.n) return;
-  const float *const bias = a.products[1].bias, *const gate_bias = a.products[0].bias;
-  const float gate = gate_bias != nullptr ? sum + gate_bias[first] : sum;
-  prepared.gated[first] =
-      gate_value(prepared.activation, gate) * (bias != nullptr ? up + bias[first] : up);
+  if (lane == 0) store_gated(prepared, place, 0, first, sum, up);
 }
 
 #define PIPPIN_DOT_PREPARED(name, is_small, is_float, has_shifts)    \

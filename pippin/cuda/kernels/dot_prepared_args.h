@@ -1,4 +1,4 @@
-// The arguments of dot_prepared.cuh.
+// The arguments of dot_prepared.cuh, dot_halves.cuh and dot_tiles.cuh.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace pippin::cuda {
 
-// A product with one row of x that its blocks prepare themselves.
+// A product with one row of x that its blocks prepare themselves, or with rows that an earlier
+// kernel has prepared (dot_halves.cuh, dot_tiles.cuh).
 struct PreparedDotArgs {
   // The kernel waits for earlier ones after it has asked for weights.
   static constexpr bool kWaitsItself = true;
@@ -17,6 +18,7 @@ struct PreparedDotArgs {
   const float* gamma;  // of the norm, or null
   // activation(product 0) * product 1, the only result; null: the products.
   float* gated;
+  int64_t gated_stride;  // between rows
   float epsilon;
   bool has_norm;  // x is normalized first
   kernels::GateOp activation;

@@ -10,8 +10,8 @@
 //                        scales[units][8 rows] | sums[units][8 rows]
 #pragma once
 
-#include "pippin/cuda/kernels/blocks.cuh"
 #include "pippin/cuda/kernels/dot_args.h"
+#include "pippin/cuda/kernels/normed_row.cuh"
 
 namespace pippin::cuda {
 
@@ -51,17 +51,6 @@ DEVICE RoundedFour round_four(const float (&v)[4]) {
           scale * static_cast<float>(sum)};
 }
 
-// Columns [first, first + 4) of a row, zeros behind its end.
-DEVICE void load_four(float (&v)[4], const float* x, int first, int k, bool is_aligned) {
-  if (is_aligned && first < k) {
-    const float4 four = *reinterpret_cast<const float4*>(x + first);
-    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
-    return;
-  }
-  UNROLL
-  for (int i = 0; i < 4; ++i) v[i] = first + i < k ? x[first + i] : 0.0f;
-}
-
 // Writes a unit's part to a row of the first layout.
 DEVICE void store_rounded(unsigned char* to, int units, int unit, int part, const RoundedFour& r) {
   reinterpret_cast<uint16_t*>(to)[unit * 8 + part] = r.even;
@@ -84,35 +73,43 @@ DEVICE void round_row(unsigned char* to, const float* x, int k, bool is_aligned)
   }
 }
 
-// Eight lanes for a unit. Blocks: units of a row, then rows of all batches.
+// Eight lanes for a unit. Blocks: parts of a row, then rows of all batches.
 DEVICE void round_rows_body(const RoundArgs& a) {
+  SHARED(shared);
   const int units = (a.k + 31) / 32, part = thread_index() & 7;
-  const int unit_blocks = (units + block_threads() / 8 - 1) / (block_threads() / 8);
-  const int unit =
-      static_cast<int>(blockIdx.x) % unit_blocks * (block_threads() / 8) + thread_index() / 8;
-  const int64_t all_row = static_cast<int64_t>(blockIdx.x) / unit_blocks;
+  const int each = (units + a.parts - 1) / a.parts;
+  const int64_t all_row = static_cast<int64_t>(blockIdx.x) / a.parts;
+  const int first = static_cast<int>(blockIdx.x) % a.parts * each, last = min(first + each, units);
   const int64_t batch = all_row / a.m;
   const int row = static_cast<int>(all_row % a.m);
-  float v[4];
-  load_four(v, a.x + batch * a.x_batch + row * a.x_stride, unit * 32 + part * 4, a.k,
-            a.has_aligned_x);
-  const RoundedFour r = round_four(v);
-  if (unit >= units) return;
+  const NormedRow x{a.x + batch * a.x_batch + row * a.x_stride,
+                    a.gamma,
+                    a.k,
+                    a.epsilon,
+                    a.has_aligned_x,
+                    a.has_norm};
+  const float factor = x.factor(reinterpret_cast<float*>(shared));
   const int64_t row_bytes = rounded_row_bytes(units);
-  if (!a.in_fragments) {
-    store_rounded(a.to + all_row * row_bytes, units, unit, part, r);
-    return;
+  unsigned char* const group = a.to + (batch * ((a.m + 7) / 8) + row / 8) * 8 * row_bytes;
+  for (int begin = first; begin < last; begin += block_threads() / 8) {
+    const int unit = begin + thread_index() / 8;
+    float v[4];
+    x.load(v, unit * 32 + part * 4, factor);
+    const RoundedFour r = round_four(v);
+    if (unit >= last) continue;
+    if (!a.in_fragments) {
+      store_rounded(a.to + all_row * row_bytes, units, unit, part, r);
+      continue;
+    }
+    auto* const pairs =
+        reinterpret_cast<uint16_t*>(group) + unit * 128 + row % 8 * 16 + part / 2 * 4 + part % 2;
+    pairs[0] = r.even;
+    pairs[2] = r.odd;
+    if (part > 0) continue;
+    auto* const scales = reinterpret_cast<float*>(group + int64_t{units} * 256);
+    scales[unit * 8 + row % 8] = r.scale;
+    scales[(units + unit) * 8 + row % 8] = r.sum;
   }
-  const int64_t groups = (a.m + 7) / 8;
-  unsigned char* const group = a.to + (batch * groups + row / 8) * 8 * row_bytes;
-  auto* const pairs =
-      reinterpret_cast<uint16_t*>(group) + unit * 128 + row % 8 * 16 + part / 2 * 4 + part % 2;
-  pairs[0] = r.even;
-  pairs[2] = r.odd;
-  if (part > 0) return;
-  auto* const scales = reinterpret_cast<float*>(group + int64_t{units} * 256);
-  scales[unit * 8 + row % 8] = r.scale;
-  scales[(units + unit) * 8 + row % 8] = r.sum;
 }
 
 }  // namespace pippin::cuda

@@ -6,7 +6,7 @@
 //      twice ──load_matrices──► lane (g, t) has word t of rows g and g + 8
 #pragma once
 
-#include "pippin/cuda/kernels/dot_row.cuh"
+#include "pippin/cuda/kernels/dot_prepared.cuh"
 
 namespace pippin::cuda {
 
@@ -42,8 +42,10 @@ struct TileNumbers {
   }
 };
 
+// If results are gated, the tile's first 8 rows are those of gate, the others those of up.
 template <bool IsSmall, bool IsFloat, bool HasShifts>
-DEVICE void dot_tile(const DotArgs& a) {
+DEVICE void dot_tile(const PreparedDotArgs& prepared) {
+  const DotArgs& a = prepared.dot;
   constexpr int kStageBytes = IsSmall ? 2048 : 4096, kStages = kTileRing / kStageBytes;
   SHARED(shared);
   const int lane = lane_index(), warp = warp_index(), g = lane >> 2, t = lane & 3;
@@ -52,11 +54,16 @@ DEVICE void dot_tile(const DotArgs& a) {
   // Of a stage: [8 units][16 rows].
   float* const scales = reinterpret_cast<float*>(shared + kTileWarps * kTileRing) + warp * 256;
   float* const shifts = scales + 128;
-  const DotPlace place = dot_place(a, kTileColumns, kTileRows);
+  const bool is_gated = prepared.gated != nullptr;
+  if (a.pairs != nullptr) wait_for_previous();  // which of them there are
+  const DotPlace place = dot_place(a, is_gated ? kTileColumns / 2 : kTileColumns, kTileRows);
   if (place.is_nothing) return;
   const DotPlace& p = place;
+  const DotProduct& up = a.products[1];  // if results are gated
   const int64_t first = place.matrix * p.n + place.first_column;
-  const int last = p.n - 1 - place.first_column;   // row of the tile
+  const int last = p.n - 1 - place.first_column;  // row of the tile
+  const auto is_up = [&](int row) { return is_gated && row >= 8; };
+  const auto row_of = [&](int row) { return first + min(is_up(row) ? row - 8 : row, last); };
   const int steps = (units - 8 * warp + 31) / 32;  // this warp's, of 8 units
 
   const auto copy_stage = [&](int step) {
@@ -66,7 +73,8 @@ DEVICE void dot_tile(const DotArgs& a) {
       for (int i = 0; i < 4; ++i) {
         const int row = 4 * i + lane / 8;
         const int unit = min(step * 32 + warp * 8 + lane % 8, units - 1);
-        const unsigned char* from = p.rows + (first + min(row, last)) * p.row_bytes + unit * 16;
+        const unsigned char* from =
+            (is_up(row) ? up.rows : p.rows) + row_of(row) * p.row_bytes + unit * 16;
         const int at = row * 128 + (lane % 8 ^ (row & 7)) * 16;
         copy_later(to + at, from);
         if constexpr (!IsSmall) copy_later(to + 2048 + at, from + units * 16);
@@ -74,7 +82,9 @@ DEVICE void dot_tile(const DotArgs& a) {
     }
     end_copy_group();
   };
-  const int64_t number_row = (first + min(lane / 2, last)) * a.numbers.per_row + lane % 2 * 4;
+  const int64_t number_row = row_of(lane / 2) * a.numbers.per_row + lane % 2 * 4;
+  const void* const all_scales = is_up(lane / 2) ? up.scales : p.scales;
+  const void* const all_shifts = is_up(lane / 2) ? up.shifts : p.shifts;
   const auto load_numbers = [&](const void* numbers, int step) {
     // The padding of a row's numbers covers its last step.
     return TileNumbers<IsFloat>::load(numbers, number_row + step * 32 + warp * 8);
@@ -100,10 +110,11 @@ DEVICE void dot_tile(const DotArgs& a) {
     for (int i = 0; i < 4; ++i) acc[u][i] = 0;
   }
   for (int step = 0; step < kStages - 1; ++step) copy_stage(step);
+  wait_for_previous();  // the matrices do not depend on it
   TileNumbers<IsFloat> next_scales{}, next_shifts{};
   if (steps > 0) {
-    next_scales = load_numbers(p.scales, 0);
-    if constexpr (HasShifts) next_shifts = load_numbers(p.shifts, 0);
+    next_scales = load_numbers(all_scales, 0);
+    if constexpr (HasShifts) next_shifts = load_numbers(all_shifts, 0);
   }
   for (int step = 0; step < steps; ++step) {
     const int first_unit = step * 32 + warp * 8;
@@ -112,8 +123,8 @@ DEVICE void dot_tile(const DotArgs& a) {
     store_numbers(scales, next_scales);
     if constexpr (HasShifts) store_numbers(shifts, next_shifts);
     if (step + 1 < steps) {
-      next_scales = load_numbers(p.scales, step + 1);
-      if constexpr (HasShifts) next_shifts = load_numbers(p.shifts, step + 1);
+      next_scales = load_numbers(all_scales, step + 1);
+      if constexpr (HasShifts) next_shifts = load_numbers(all_shifts, step + 1);
     }
     wait_for_copies<kStages - 1>();
     warp_barrier();
@@ -164,17 +175,24 @@ DEVICE void dot_tile(const DotArgs& a) {
   }
   barrier();
   // Neighbouring threads have neighbouring columns of y.
-  const int row = thread_index() / 16, column = thread_index() % 16;
-  const float* const mine = parts + column * 8 + row;
-  float sum = mine[0];
-  UNROLL_BY(8)
-  for (int i = 1; i < 32; ++i) sum += mine[i * 128];
-  store_dot(a, place, place.first_row + row, place.first_column + column, sum);
+  const auto sum_of = [&](int row, int column) {
+    const float* const mine = parts + column * 8 + row;
+    float sum = mine[0];
+    UNROLL_BY(8)
+    for (int i = 1; i < 32; ++i) sum += mine[i * 128];
+    return sum;
+  };
+  const int columns = is_gated ? 8 : 16;
+  const int row = thread_index() / columns, column = thread_index() % columns;
+  const int i = place.first_row + row, j = place.first_column + column;
+  if (!is_gated) return store_dot(a, place, i, j, sum_of(row, column));
+  if (row >= kTileRows) return;
+  store_gated(prepared, place, i, j, sum_of(row, column), sum_of(row, column + 8));
 }
 
-#define PIPPIN_DOT_TILE(name, is_small, is_float, has_shifts) \
-  DEVICE void dot_tile_##name##_body(const DotArgs& a) {      \
-    dot_tile<is_small, is_float, has_shifts>(a);              \
+#define PIPPIN_DOT_TILE(name, is_small, is_float, has_shifts)    \
+  DEVICE void dot_tile_##name##_body(const PreparedDotArgs& a) { \
+    dot_tile<is_small, is_float, has_shifts>(a);                 \
   }
 PIPPIN_DOT_TILE(int4, true, false, false)
 PIPPIN_DOT_TILE(int4_shifts, true, false, true)

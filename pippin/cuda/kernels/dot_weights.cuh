@@ -37,6 +37,19 @@ DEVICE float number_at(const void* numbers, int64_t at, bool is_float) {
                   : half_to_float(static_cast<const uint16_t*>(numbers)[at]);
 }
 
+// Two columns of an E4M7 matrix as fp16: their low bytes and nibbles in the halves of a word.
+DEVICE uint32_t e4m7_halves(uint32_t low, uint32_t high) {
+  return low << 3 | (high & 0x00070007u) << 11 | (high & 0x00080008u) << 12;
+}
+// The columns of a group, in order.
+DEVICE uint4 e4m7_group(const uint2& low, uint32_t high) {
+  constexpr uint32_t kBytes = 0x00ff00ffu, kNibbles = 0x000f000fu;
+  return make_uint4(e4m7_halves(low.x & kBytes, high & kNibbles),
+                    e4m7_halves(low.x >> 8 & kBytes, high >> 4 & kNibbles),
+                    e4m7_halves(low.y & kBytes, high >> 8 & kNibbles),
+                    e4m7_halves(low.y >> 8 & kBytes, high >> 12 & kNibbles));
+}
+
 template <MatrixForm F>
 struct WeightRow {
   static constexpr bool kIsPalette = F == MatrixForm::Palette4 || F == MatrixForm::Palette8;
@@ -100,9 +113,14 @@ struct WeightRow {
       const int units = (k + 31) / 32;
       raw.a.x = load_stream(reinterpret_cast<const uint32_t*>(row) + group);
       raw.a.y = load_stream(reinterpret_cast<const uint32_t*>(row) + units * 4 + group);
+    } else if constexpr (F == MatrixForm::E4M7) {
+      const int units = (k + 31) / 32;
+      const uint2 low = load_stream(reinterpret_cast<const uint2*>(row) + group);
+      raw.a.x = low.x, raw.a.y = low.y;
+      raw.a.z = load_stream(reinterpret_cast<const uint32_t*>(row) + units * 8 + group);
     } else {
-      raw.a.x = load_stream(reinterpret_cast<const uint32_t*>(row) + group * 2);
-      raw.a.y = load_stream(reinterpret_cast<const uint32_t*>(row) + group * 2 + 1);
+      const uint2 codes = load_stream(reinterpret_cast<const uint2*>(row) + group);
+      raw.a.x = codes.x, raw.a.y = codes.y;
     }
     if constexpr (kHasNumbers) {
       const int64_t at = first_number + (group >> numbers.group_shift);
@@ -116,6 +134,7 @@ struct WeightRow {
     return raw;
   }
 
+  // Of E4M7: without the row's scale.
   DEVICE Eight values(const RawEight& raw) const {
     Eight e;
     if constexpr (F == MatrixForm::F32) {
@@ -123,13 +142,15 @@ struct WeightRow {
                              raw.b.x, raw.b.y, raw.b.z, raw.b.w};
       UNROLL
       for (int i = 0; i < 8; ++i) e.v[i] = bits_to_float(w[i]);
-    } else if constexpr (F == MatrixForm::F16 || F == MatrixForm::BF16) {
-      const uint32_t w[4] = {raw.a.x, raw.a.y, raw.a.z, raw.a.w};
+    } else if constexpr (F == MatrixForm::F16 || F == MatrixForm::BF16 || F == MatrixForm::E4M7) {
+      uint4 halves = raw.a;
+      if constexpr (F == MatrixForm::E4M7) halves = e4m7_group({raw.a.x, raw.a.y}, raw.a.z);
+      const uint32_t w[4] = {halves.x, halves.y, halves.z, halves.w};
       UNROLL
       for (int i = 0; i < 4; ++i) {
         const auto low = static_cast<uint16_t>(w[i]), high = static_cast<uint16_t>(w[i] >> 16);
-        e.v[2 * i] = F == MatrixForm::F16 ? half_to_float(low) : bfloat_to_float(low);
-        e.v[2 * i + 1] = F == MatrixForm::F16 ? half_to_float(high) : bfloat_to_float(high);
+        e.v[2 * i] = F == MatrixForm::BF16 ? bfloat_to_float(low) : half_to_float(low);
+        e.v[2 * i + 1] = F == MatrixForm::BF16 ? bfloat_to_float(high) : half_to_float(high);
       }
     } else if constexpr (kIsPalette) {
       const auto* table = static_cast<const float*>(scales);

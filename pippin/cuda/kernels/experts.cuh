@@ -7,27 +7,6 @@
 
 namespace pippin::cuda {
 
-// The number of threads with `is_one`: of those before this one, and of all.
-struct Counted {
-  int before, all;
-};
-DEVICE Counted count_before(bool is_one, int* shared) {
-  int sum = is_one ? 1 : 0;
-  for (int step = 1; step < 32; step <<= 1) {
-    const int other = from_lane(sum, lane_index() - step);
-    if (lane_index() >= step) sum += other;
-  }
-  if (lane_index() == 31) shared[warp_index()] = sum;
-  barrier();
-  Counted counted{sum - (is_one ? 1 : 0), 0};
-  for (int i = 0; i < block_threads() / 32; ++i) {
-    if (i < warp_index()) counted.before += shared[i];
-    counted.all += shared[i];
-  }
-  barrier();
-  return counted;
-}
-
 // One block.
 DEVICE void expert_pairs_body(const ExpertPairsArgs& a) {
   SHARED(shared);

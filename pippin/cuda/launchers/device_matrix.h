@@ -14,6 +14,7 @@
 #include "pippin/cuda/kernels/dot_args.h"
 #include "pippin/cuda/launchers/weight_store.h"
 #include "pippin/engine/nodes/dot.h"
+#include "pippin/engine/weights/e4m7_weight.h"
 #include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::cuda {
@@ -57,6 +58,8 @@ MatrixForm form_of(engine::Storage storage);
 
 MatrixFacts matrix_facts(const MatrixSource& source);
 DeviceMatrix upload_matrix(const MatrixSource& source, WeightStore& store);
+// A weight of 12 bits.
+DeviceMatrix upload_narrow(const engine::E4M7Weight& weight, WeightStore& store);
 
 // The parts of upload_matrix(), by form.
 void upload_units(DeviceMatrix& to, const MatrixSource& source, WeightStore& store);

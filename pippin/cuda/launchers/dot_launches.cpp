@@ -12,8 +12,8 @@ using RowKernels = Kernel[3];
 #define PIPPIN_BY_ROWS(form) \
   { Kernel::dot_##form##_one, Kernel::dot_##form, Kernel::dot_##form##_many }
 constexpr RowKernels kExact[] = {
-    PIPPIN_BY_ROWS(f32),  PIPPIN_BY_ROWS(f16),      PIPPIN_BY_ROWS(bf16),    PIPPIN_BY_ROWS(int4),
-    PIPPIN_BY_ROWS(int8), PIPPIN_BY_ROWS(palette4), PIPPIN_BY_ROWS(palette8)};
+    PIPPIN_BY_ROWS(f32),  PIPPIN_BY_ROWS(f16),      PIPPIN_BY_ROWS(bf16),     PIPPIN_BY_ROWS(int4),
+    PIPPIN_BY_ROWS(int8), PIPPIN_BY_ROWS(palette4), PIPPIN_BY_ROWS(palette8), PIPPIN_BY_ROWS(e4m7)};
 #undef PIPPIN_BY_ROWS
 
 bool is_aligned(const void* data, int64_t stride_bytes, int64_t batch_bytes = 0) {
@@ -59,8 +59,46 @@ DotArgs dot_args(const DotRun& run, const MatrixFacts& facts, size_t first, int6
   return args;
 }
 
+void take_gate(DotArgs& args, int64_t columns) {
+  args.num_products = 1;
+  args.blocks = static_cast<int32_t>(ceil_div<int64_t>(args.products[0].n, columns));
+}
+
 int64_t num_blocks(const DotArgs& args, const DotRun& run) {
   return int64_t{args.blocks} * args.row_blocks * run.batches;
+}
+
+DotWay dot_way(const MatrixFacts& facts, int64_t k, const LauncherSource& source) {
+  if (source.is_exact()) return DotWay::Exact;
+  if (takes_rounded(facts)) return DotWay::Rounded;
+  const bool has_halves = facts.form == MatrixForm::F16 || facts.form == MatrixForm::BF16 ||
+                          facts.form == MatrixForm::E4M7;
+  return has_halves && k % 8 == 0 && source.limits.has_tensor_cores() ? DotWay::Halves
+                                                                      : DotWay::Exact;
+}
+
+int64_t dot_scratch(DotWay way, int64_t m, int64_t k, int64_t batches) {
+  switch (way) {
+    case DotWay::Exact:
+      return 0;
+    case DotWay::Rounded:
+      return rounded_bytes(m, k, batches);
+    case DotWay::Halves:
+      return halves_bytes(m, k, batches);
+  }
+  return 0;
+}
+
+void add_dot(DotWay way, const DotRun& run, const MatrixFacts& facts, const Limits& limits,
+             std::byte* scratch, std::vector<Launch>& launches) {
+  const bool is_empty = run.m == 0 || run.k == 0 || run.batches == 0;
+  if (!is_empty && way == DotWay::Rounded) {
+    return add_rounded_dot(run, facts, limits, {}, scratch, launches);
+  }
+  if (!is_empty && way == DotWay::Halves && add_halves_dot(run, facts, {}, scratch, launches)) {
+    return;
+  }
+  add_exact_dot(run, facts, launches);
 }
 
 void add_exact_dot(const DotRun& run, const MatrixFacts& facts, std::vector<Launch>& launches) {

@@ -14,6 +14,7 @@ using engine::DotNode;
 using engine::Operand;
 
 using QuantizedPointer = std::shared_ptr<const engine::QuantizedWeight>;
+using NarrowPointer = std::shared_ptr<const engine::E4M7Weight>;
 
 class DotLauncher : public Launcher {
  public:
@@ -24,14 +25,13 @@ class DotLauncher : public Launcher {
         matrices_(std::move(matrices)),
         facts_(facts),
         limits_(source.limits),
-        is_fast_(!source.is_exact() && takes_rounded(facts)),
-        most_rows_(source.node.x().shape[0].upper()) {}
+        most_rows_(source.node.views[dot.products.size()].shape[0].upper()),
+        k_(source.node.views[dot.products.size()].shape[1].upper()),
+        way_(dot_way(facts, k_, source)) {}
 
   int row_axis() const override { return 0; }
   int64_t scratch_bytes() const override { return scratch_bytes_of(most_rows_); }
-  int64_t scratch_bytes_of(int64_t rows) const override {
-    return is_fast_ ? rounded_bytes(rows, matrices_.front().k) : 0;
-  }
+  int64_t scratch_bytes_of(int64_t rows) const override { return dot_scratch(way_, rows, k_); }
   int64_t weight_bytes() const override {
     int64_t bytes = 0;
     for (const DeviceMatrix& matrix : matrices_) bytes += matrix.bytes();
@@ -40,12 +40,7 @@ class DotLauncher : public Launcher {
 
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
     const DotRun run = dot_run(dot_, matrices_, context.operands);
-    if (run.m == 0) return;
-    if (is_fast_) {
-      add_fast_dot(run, facts_, limits_, context.scratch, launches);
-    } else {
-      add_exact_dot(run, facts_, launches);
-    }
+    if (run.m > 0) add_dot(way_, run, facts_, limits_, context.scratch, launches);
   }
 
  private:
@@ -53,8 +48,8 @@ class DotLauncher : public Launcher {
   std::vector<DeviceMatrix> matrices_;
   MatrixFacts facts_;
   Limits limits_;
-  bool is_fast_;
-  int64_t most_rows_;
+  int64_t most_rows_, k_;
+  DotWay way_;
 };
 
 class BatchedDotLauncher : public Launcher {
@@ -96,12 +91,12 @@ class StackedDotLauncher : public Launcher {
       : stack_(stack),
         matrix_(std::move(matrix)),
         limits_(source.limits),
-        is_fast_(!source.is_exact() && takes_rounded(matrix_)),
+        way_(dot_way(matrix_, stack.k, source)),
         most_rows_(source.node.x().shape[1].upper()) {}
 
   int64_t weight_bytes() const override { return matrix_.bytes(); }
   int64_t scratch_bytes() const override {
-    return is_fast_ ? rounded_bytes(most_rows_, stack_.k, stack_.count) : 0;
+    return dot_scratch(way_, most_rows_, stack_.k, stack_.count);
   }
 
   void add(const LaunchContext& context, std::vector<Launch>& launches) const override {
@@ -123,18 +118,14 @@ class StackedDotLauncher : public Launcher {
     run.x_batch = x.strides[0];
     run.y_batch = y.strides[0];
     run.w_batch_bytes = stack_.n * matrix_.row_bytes;
-    if (is_fast_) {
-      add_fast_dot(run, matrix_, limits_, context.scratch, launches);
-    } else {
-      add_exact_dot(run, matrix_, launches);
-    }
+    add_dot(way_, run, matrix_, limits_, context.scratch, launches);
   }
 
  private:
   const engine::WeightStack& stack_;
   DeviceMatrix matrix_;
   Limits limits_;
-  bool is_fast_;
+  DotWay way_;
   int64_t most_rows_;
 };
 
@@ -145,10 +136,12 @@ std::optional<MatrixFacts> facts_of(const DotNode& dot, const CpuFeatures& cpu) 
   if (const auto* quantized = std::get_if<QuantizedPointer>(&weight)) {
     return matrix_facts(MatrixSource(**quantized, cpu));
   }
-  const auto* dense = std::get_if<engine::DenseWeight>(&weight);
-  if (dense == nullptr || dense->is_panels) return std::nullopt;
   MatrixFacts facts;
-  facts.form = form_of(dense->storage);
+  facts.form = MatrixForm::E4M7;
+  if (const auto* dense = std::get_if<engine::DenseWeight>(&weight)) {
+    if (dense->is_panels) return std::nullopt;
+    facts.form = form_of(dense->storage);
+  }
   return facts;
 }
 
@@ -158,9 +151,13 @@ std::optional<std::vector<DeviceMatrix>> upload_matrices(const DotNode& dot,
   std::vector<DeviceMatrix> matrices;
   matrices.reserve(dot.products.size());
   for (const DotNode::Product& product : dot.products) {
-    const auto* weight = std::get_if<QuantizedPointer>(&product.weight);
-    if (weight == nullptr) continue;  // a view
-    matrices.push_back(upload_matrix(MatrixSource(**weight, source.options.cpu), source.weights));
+    if (product.is_dense()) continue;  // a view
+    if (const auto* narrow = std::get_if<NarrowPointer>(&product.weight)) {
+      matrices.push_back(upload_narrow(**narrow, source.weights));
+    } else {
+      const auto& weight = *std::get<QuantizedPointer>(product.weight);
+      matrices.push_back(upload_matrix(MatrixSource(weight, source.options.cpu), source.weights));
+    }
     if (!matrices.back().same_kernel(facts)) return std::nullopt;
   }
   return matrices;

@@ -26,7 +26,9 @@ class ExpertsLauncher : public Launcher {
         up_(std::move(up)),
         down_(std::move(down)),
         limits_(source.limits),
-        is_fast_(!source.is_exact()),
+        hidden_way_(dot_way(gate_, gate_.k, source)),
+        up_way_(dot_way(up_, up_.k, source)),
+        down_way_(dot_way(down_, down_.k, source)),
         most_rows_(source.node.views[1].shape[0].upper()),
         candidates_(source.node.views[2].shape[1].upper()) {}
 
@@ -81,8 +83,9 @@ class ExpertsLauncher : public Launcher {
       place(gate, most_pairs * node.gate.n * 4);
       place(up, most_pairs * node.gate.n * 4);
       place(results, most_pairs * node.down.n * 4);
-      place(rounded,
-            std::max(rounded_bytes(rows, node.gate.k), most_pairs * rounded_bytes(1, node.down.k)));
+      place(rounded, std::max({dot_scratch(self.hidden_way_, rows, node.gate.k),
+                               dot_scratch(self.up_way_, rows, node.gate.k),
+                               dot_scratch(self.down_way_, 1, node.down.k, most_pairs)}));
     }
   };
   struct Run {
@@ -149,13 +152,9 @@ class ExpertsLauncher : public Launcher {
     product.y_stride = n;
     dot.products.push_back(product);
   }
-  void add_dot(const Run& run, const DotRun& dot, const DeviceMatrix& matrix,
-               std::vector<Launch>& launches) const {
-    if (is_fast_ && takes_rounded(matrix)) {
-      add_fast_dot(dot, matrix, limits_, run.at<std::byte>(run.memory.rounded), launches);
-    } else {
-      add_exact_dot(dot, matrix, launches);
-    }
+  void multiply(DotWay way, const Run& run, const DotRun& dot, const DeviceMatrix& matrix,
+                std::vector<Launch>& launches) const {
+    add_dot(way, dot, matrix, limits_, run.at<std::byte>(run.memory.rounded), launches);
   }
 
   void add_hidden(const Run& run, std::vector<Launch>& launches) const {
@@ -173,11 +172,11 @@ class ExpertsLauncher : public Launcher {
     set_x(dot);
     const bool together = gate_.same_kernel(up_) && gate_.row_bytes == up_.row_bytes;
     if (together) add_product(dot, up_, n, up);
-    add_dot(run, dot, gate_, launches);
+    multiply(hidden_way_, run, dot, gate_, launches);
     if (!together) {
       DotRun other = run_of(run, up_, n, up);
       set_x(other);
-      add_dot(run, other, up_, launches);
+      multiply(up_way_, run, other, up_, launches);
     }
     ExpertGateArgs args{};
     args.pairs = dot.pairs;
@@ -199,13 +198,13 @@ class ExpertsLauncher : public Launcher {
     DotRun dot = run_of(run, down_, node_.down.n, run.at(run.memory.results));
     dot.x = run.at(run.memory.gate);
     dot.x_stride = dot.x_batch = node_.gate.n;
-    add_dot(run, dot, down_, launches);
+    multiply(down_way_, run, dot, down_, launches);
   }
 
   const ExpertsNode& node_;
   DeviceMatrix gate_, up_, down_;
   Limits limits_;
-  bool is_fast_;
+  DotWay hidden_way_, up_way_, down_way_;
   int64_t most_rows_, candidates_;
 };
 

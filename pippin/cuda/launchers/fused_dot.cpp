@@ -1,4 +1,4 @@
-// A norm, products and the gate of an MLP: one launch for a row of x and weights of integers.
+// A norm, products and the gate of an MLP: one launch for a row of x, two for several rows.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +12,6 @@ namespace {
 
 using engine::FusedNode;
 using engine::Operand;
-
-constexpr int64_t kMostColumns = 8192;  // of x: each block prepares all of them
 
 // By form, type of scales, shifts.
 constexpr Kernel kKernels[2][2][2] = {
@@ -31,10 +29,7 @@ void add_prepared(const DotRun& run, const MatrixFacts& facts, PreparedDotArgs a
   const int64_t row_bytes = (ceil_div<int64_t>(run.k, 32) + 1) / 2 * 80;  // rounded_row_bytes()
   for (size_t first = 0; first < run.products.size(); first += DotArgs::kMostProducts) {
     args.dot = dot_args(run, facts, first, is_gated ? kWarps : kRows * kWarps, 1);
-    if (is_gated) {  // the blocks of gate have up's columns, too
-      args.dot.num_products = 1;
-      args.dot.blocks = static_cast<int32_t>(ceil_div<int64_t>(run.products[0].n, kWarps));
-    }
+    if (is_gated) take_gate(args.dot, kWarps);
     if (args.dot.blocks == 0) continue;
     launches.push_back(Launch::of(kernel, args, args.dot.blocks, kWarps * 32,
                                   static_cast<size_t>(row_bytes + (32 + kRows * 33 * kWarps) * 4)));
@@ -44,20 +39,23 @@ void add_prepared(const DotRun& run, const MatrixFacts& facts, PreparedDotArgs a
 class FusedDotLauncher : public PartsLauncher {
  public:
   FusedDotLauncher(const FusedNode& node, std::vector<LauncherPointer> parts,
-                   std::vector<DeviceMatrix> matrices, const MatrixFacts& facts, bool is_fast)
+                   std::vector<DeviceMatrix> matrices, const MatrixFacts& facts,
+                   const Limits& limits, DotWay way)
       : PartsLauncher(node, std::move(parts)),
         matrices_(std::move(matrices)),
         facts_(facts),
         norm_(node.parts.front().as<engine::RmsNormNode>()),
         dot_(*node.parts[norm_ != nullptr ? 1 : 0].as<engine::DotNode>()),
         gate_(node.parts.back().as<engine::GateNode>()),
-        is_fast_(is_fast) {}
+        limits_(limits),
+        way_(way) {}
 
   int row_axis() const override { return 0; }
 
  protected:
-  bool add_fused(const std::vector<Operands>& parts, std::vector<Launch>& launches) const override {
-    if (!is_fast_) return false;
+  bool add_fused(const std::vector<Operands>& parts, std::byte* scratch,
+                 std::vector<Launch>& launches) const override {
+    if (way_ == DotWay::Exact) return false;
     const Operands& of_dot = parts[norm_ != nullptr ? 1 : 0];
     DotRun run = dot_run(dot_, matrices_, of_dot);
     PreparedDotArgs args{};
@@ -71,28 +69,44 @@ class FusedDotLauncher : public PartsLauncher {
       args.epsilon = norm_->epsilon;
       if (of_norm.size() > 2) args.gamma = of_norm[2].floats();
     }
-    if (run.m != 1 || run.k == 0 || run.k > kMostColumns) return false;
+    if (!may_fuse(run)) return false;
     if (gate_ != nullptr) {
       const Operand& y = parts.back()[0];
       if (may_overlap(y, *x)) return false;
       args.gated = y.floats();
+      args.gated_stride = y.strides[0];
       args.activation = gate_->op;
     } else {
       for (size_t i = 0; i < dot_.products.size(); ++i) {
         if (may_overlap(of_dot[i], *x)) return false;
       }
     }
-    add_prepared(run, facts_, args, launches);
+    if (way_ == DotWay::Halves) return add_halves_dot(run, facts_, args, scratch, launches);
+    if (run.m > 1) {
+      add_rounded_dot(run, facts_, limits_, args, scratch, launches);
+    } else {
+      add_prepared(run, facts_, args, launches);
+    }
     return true;
   }
 
  private:
+  bool may_fuse(const DotRun& run) const {
+    if (run.m == 0 || run.k == 0) return false;
+    if (run.m == 1 && run.k <= kMostPrepared) return true;
+    // Exceptions of 12-bit matrices are multiplied by x itself.
+    const bool needs_x = norm_ != nullptr && facts_.form == MatrixForm::E4M7;
+    const bool has_tiles = way_ == DotWay::Halves || (run.m > 1 && limits_.has_tensor_cores());
+    return has_tiles && run.m <= kMostGated && !needs_x;
+  }
+
   std::vector<DeviceMatrix> matrices_;
   MatrixFacts facts_;
   const engine::RmsNormNode* norm_;
   const engine::DotNode& dot_;
   const engine::GateNode* gate_;
-  bool is_fast_;
+  Limits limits_;
+  DotWay way_;
 };
 
 }  // namespace
@@ -107,9 +121,9 @@ LauncherPointer make_fused_dot(const FusedNode& node, std::vector<LauncherPointe
   if (!facts) return nullptr;
   auto matrices = upload_matrices(product, *facts, source);  // those that the part has, too
   if (!matrices) return nullptr;
-  const bool is_fast = !source.is_exact() && takes_rounded(*facts);
+  const int64_t k = dot->views[product.products.size()].shape[1].upper();
   return std::make_unique<FusedDotLauncher>(node, std::move(parts), std::move(*matrices), *facts,
-                                            is_fast);
+                                            source.limits, dot_way(*facts, k, source));
 }
 
 }  // namespace pippin::cuda

@@ -15,6 +15,7 @@ LauncherPointer make_launcher(const LauncherSource& source) {
 engine::Target cuda_target(const engine::ComputeOptions& options) {
   engine::Target target;
   target.takes_quantized = [](const engine::QuantizedWeight&) { return true; };
+  target.takes_narrow = true;
   target.shares_input = [options](const engine::DotNode& a, const engine::DotNode& b) {
     return share_dot_input(a, b, options);
   };

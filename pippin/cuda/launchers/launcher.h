@@ -20,8 +20,7 @@ class WeightStore;
 
 // The limits of a GPU.
 struct Limits {
-  int major = 9, minor = 0;  // compute capability
-  int multiprocessors = 132;
+  int major = 9, minor = 0;                   // compute capability
   int64_t shared_bytes = int64_t{227} << 10;  // of a block
   int64_t cache_bytes = int64_t{50} << 20;
 

@@ -41,8 +41,10 @@ std::optional<DeviceMatrix> upload_stack(const engine::WeightStack& stack, const
   if (const auto* dense = std::get_if<engine::DenseStack>(&stack.weight)) {
     return upload_dense(stack, *dense, store);
   }
+  if (const auto* narrow = std::get_if<std::shared_ptr<const engine::E4M7Weight>>(&stack.weight)) {
+    return upload_narrow(**narrow, store);
+  }
   const auto* weight = std::get_if<std::shared_ptr<const engine::QuantizedWeight>>(&stack.weight);
-  if (weight == nullptr) return std::nullopt;  // 12 bits
   const auto matrix = engine::stacked_matrix(**weight, stack.count, stack.n, stack.k);
   if (!matrix) return std::nullopt;
   return upload_matrix(MatrixSource(**weight, *matrix, cpu), store);

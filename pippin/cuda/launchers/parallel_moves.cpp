@@ -92,7 +92,8 @@ class ParallelMovesLauncher : public PartsLauncher {
   using PartsLauncher::PartsLauncher;
 
  protected:
-  bool add_fused(const std::vector<Operands>& parts, std::vector<Launch>& launches) const override {
+  bool add_fused(const std::vector<Operands>& parts, std::byte* /*scratch*/,
+                 std::vector<Launch>& launches) const override {
     std::vector<Operands> moves;  // of those that are launched
     moves.reserve(parts.size());
     Moves made;

@@ -38,7 +38,7 @@ void PartsLauncher::add(const LaunchContext& context, std::vector<Launch>& launc
   for (size_t i = 0; i < parts_.size(); ++i) {
     operands.push_back(engine::part_of(node_, i, context.operands));
   }
-  if (add_fused(operands, launches)) return;
+  if (add_fused(operands, context.scratch, launches)) return;
   for (size_t i = 0; i < parts_.size(); ++i) {
     parts_[i]->add({operands[i], engine::scalars_of_part(node_, i, context.scalars),
                     context.scratch, context.failed},

@@ -21,8 +21,9 @@ class PartsLauncher : public Launcher {
  protected:
   using Operands = std::vector<engine::Operand>;
 
-  // False: the operands do not allow it. `parts` are the operands of each part.
-  virtual bool add_fused(const std::vector<Operands>& parts,
+  // False: the operands do not allow it. `parts` are the operands of each part; `scratch` has what
+  // the parts need.
+  virtual bool add_fused(const std::vector<Operands>& parts, std::byte* scratch,
                          std::vector<Launch>& launches) const = 0;
 
   const engine::FusedNode& node_;

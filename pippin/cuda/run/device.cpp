@@ -102,9 +102,10 @@ std::shared_ptr<engine::Device> open_device(int index, const Driver& driver,
                                             const RunOptions& options) {
   // A stand-in for the driver has its own kernels.
   static constexpr std::byte kNothing[16] = {};
+  static constexpr KernelImage kStandIn = kNothing;
   const auto embedded = embedded_kernels();
   return std::make_shared<CudaDevice>(std::make_shared<Resources>(
-      driver, index, embedded.empty() ? std::span<const std::byte>(kNothing) : embedded, options));
+      driver, index, embedded.empty() ? std::span(&kStandIn, 1) : embedded, options));
 }
 
 }  // namespace pippin::cuda

@@ -1,5 +1,7 @@
 #include "pippin/cuda/run/embedded.h"
 
+#include <vector>
+
 #include "pippin/base/embed.h"
 #include "pippin/cuda/device.h"
 
@@ -9,15 +11,22 @@ PIPPIN_EMBED(pippin_cuda_kernels, PIPPIN_CUDA_FATBIN);
 #else
 #define PIPPIN_CUDA_TARGETS ""
 #endif
+#ifdef PIPPIN_CUDA_SECOND_FATBIN
+PIPPIN_EMBED(pippin_second_cuda_kernels, PIPPIN_CUDA_SECOND_FATBIN);
+#endif
 
 namespace pippin::cuda {
 
-std::span<const std::byte> embedded_kernels() {
-#ifdef PIPPIN_CUDA_FATBIN
-  return std::as_bytes(std::span(pippin_cuda_kernels, pippin_cuda_kernels_end));
-#else
-  return {};
+std::span<const KernelImage> embedded_kernels() {
+  static const std::vector<KernelImage> images = {
+#ifdef PIPPIN_CUDA_SECOND_FATBIN
+      std::as_bytes(std::span(pippin_second_cuda_kernels, pippin_second_cuda_kernels_end)),
 #endif
+#ifdef PIPPIN_CUDA_FATBIN
+      std::as_bytes(std::span(pippin_cuda_kernels, pippin_cuda_kernels_end)),
+#endif
+  };
+  return images;
 }
 
 std::string_view kernel_targets() {

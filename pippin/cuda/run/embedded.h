@@ -1,4 +1,4 @@
-// The kernels in this program, as nvcc compiled them for several kinds of GPUs.
+// The kernels in this program, as one or two nvccs compiled them for several kinds of GPUs.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,9 @@
 
 namespace pippin::cuda {
 
-// A fatbin, for cuLibraryLoadData(); empty in a program that was built without nvcc.
-std::span<const std::byte> embedded_kernels();
+// Fatbins, for cuLibraryLoadData(): the one of the newest nvcc first. Empty in a program that was
+// built without nvcc.
+using KernelImage = std::span<const std::byte>;
+std::span<const KernelImage> embedded_kernels();
 
 }  // namespace pippin::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -9,13 +10,33 @@
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/cuda/launchers/choice.h"
 #include "pippin/cuda/run/queue_launch.h"
 
 namespace pippin::cuda {
 namespace {
 
 constexpr size_t kMostPrograms = 32;  // of an execution
+constexpr size_t kChoiceBytes = std::max(kLargestBytes, kRankBytes);
+
+// All elements that are greater than the least, of which more may exist; or all of `count`. Empty
+// if these are too few, or the largest is not finite.
+std::vector<engine::RankedElement> complete_ones(std::span<const RankedNumber> ranked,
+                                                 size_t count) {
+  std::vector<engine::RankedElement> ones;
+  float least = std::numeric_limits<float>::infinity(), largest = -least;
+  for (const RankedNumber& one : ranked) {
+    if (std::isnan(one.value)) return ones;
+    least = std::min(least, one.value);
+    largest = std::max(largest, one.value);
+  }
+  if (!std::isfinite(largest)) return ones;
+  ones.reserve(ranked.size());
+  for (const RankedNumber& one : ranked) {
+    if (one.value > least || ranked.size() == count) ones.push_back({one.value, one.index});
+  }
+  if (ones.size() < std::min(count, engine::kLeastRanked)) ones.clear();
+  return ones;
+}
 
 // The distance between two lanes' arenas. Rows of several lanes are read by one kernel: at large
 // powers of two they would share a few banks.
@@ -44,7 +65,7 @@ std::byte* CudaExecution::scratch(size_t lane) const {
   return memory_.data() + count_ * lane_stride_ + lane * scratch_stride_;
 }
 uint32_t* CudaExecution::failed(size_t lane) const {
-  return reinterpret_cast<uint32_t*>(words_.data()) + lane * (num_nodes() + 1);
+  return reinterpret_cast<uint32_t*>(words_.data()) + lane * num_words();
 }
 
 void CudaExecution::reserve_lanes(size_t wanted) {
@@ -53,10 +74,10 @@ void CudaExecution::reserve_lanes(size_t wanted) {
   const auto held = timeline_->lock();
   const size_t count = std::bit_ceil(wanted);
   const uint64_t scratch_bytes = plan_.scratch_bytes(count);
-  const auto bytes = checked_mul<uint64_t>(lane_stride_ + scratch_bytes + kLargestBytes, count);
+  const auto bytes = checked_mul<uint64_t>(lane_stride_ + scratch_bytes + kChoiceBytes, count);
   if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
   DeviceMemory memory(plan_.resources().gpu, *bytes, "working memory");
-  PinnedMemory words(plan_.resources().gpu, count * (num_nodes() + 1) * sizeof(uint32_t),
+  PinnedMemory words(plan_.resources().gpu, count * num_words() * sizeof(uint32_t),
                      "results of kernels");
   timeline_->synchronize();
   check_failed();
@@ -202,33 +223,50 @@ std::span<const int64_t> CudaExecution::output_shape(size_t index, size_t lane) 
 
 std::optional<int32_t> CudaExecution::largest(size_t index, size_t begin, size_t count,
                                               size_t lane) const {
-  Seat& one = seat(lane);
-  const auto is_known = [&] {
-    return one.choice && one.choice->index == index && one.choice->begin == begin &&
-           one.choice->count == count;
-  };
-  if (is_known()) return one.choice->largest;
-  if (count == 0 || count > std::numeric_limits<int32_t>::max()) return std::nullopt;
+  const Seat::Choice* const made = choice(index, begin, count, /*is_ranked=*/false, lane);
+  return made != nullptr ? made->largest : std::nullopt;
+}
+
+std::vector<engine::RankedElement> CudaExecution::largest_ones(size_t index, size_t begin,
+                                                               size_t count, size_t lane) const {
+  const Seat::Choice* const made = choice(index, begin, count, /*is_ranked=*/true, lane);
+  return made != nullptr ? made->ranked : std::vector<engine::RankedElement>();
+}
+
+const Seat::Choice* CudaExecution::choice(size_t index, size_t begin, size_t count, bool is_ranked,
+                                          size_t lane) const {
+  const auto& known = seat(lane).choices[is_ranked ? 1 : 0];
+  const Seat::Choice wanted{index, begin, count, is_ranked, {}, {}};
+  if (known && known->answers(wanted)) return &*known;
+  if (count == 0 || count > std::numeric_limits<int32_t>::max()) return nullptr;
   gpu().enter();
   const auto held = timeline_->lock();
   const bool is_of_last =
       std::find(last_lanes_.begin(), last_lanes_.end(), lane) != last_lanes_.end();
-  queue_largest(index, begin, count, is_of_last ? last_lanes_ : std::vector<size_t>{lane});
-  return one.choice ? one.choice->largest : std::nullopt;
+  choose(wanted, is_of_last ? last_lanes_ : std::vector<size_t>{lane});
+  return known && known->answers(wanted) ? &*known : nullptr;
 }
 
-void CudaExecution::queue_largest(size_t index, size_t begin, size_t count,
-                                  std::span<const size_t> lanes) const {
+void CudaExecution::choose(const Seat::Choice& wanted, std::span<const size_t> lanes) const {
   std::vector<size_t> asked;
+  const auto count = static_cast<int64_t>(wanted.count);
   for (const size_t lane : lanes) {
-    const engine::Operand& output = seat(lane).lane.output(index);
+    const engine::Operand& output = seat(lane).lane.output(wanted.index);
     const auto size = static_cast<uint64_t>(output.size());
-    if (output.storage != engine::Storage::F32 || begin > size || count > size - begin) continue;
+    if (output.storage != engine::Storage::F32 || wanted.begin > size ||
+        wanted.count > size - wanted.begin) {
+      continue;
+    }
     made_.clear();
     std::byte* const memory =
-        memory_.data() + count_ * (lane_stride_ + scratch_stride_) + lane * kLargestBytes;
-    auto* const result = reinterpret_cast<int32_t*>(failed(lane) + num_nodes());
-    add_largest(output.floats() + begin, static_cast<int64_t>(count), memory, result, made_);
+        memory_.data() + count_ * (lane_stride_ + scratch_stride_) + lane * kChoiceBytes;
+    uint32_t* const result = failed(lane) + num_nodes();
+    const float* const numbers = output.floats() + wanted.begin;
+    if (wanted.is_ranked) {
+      add_rank(numbers, count, memory, reinterpret_cast<RankedNumber*>(result), made_);
+    } else {
+      add_largest(numbers, count, memory, reinterpret_cast<int32_t*>(result), made_);
+    }
     for (const Launch& launch : made_) {
       const Start start = &launch == made_.data() ? Start::InOrder : Start::Early;
       queue_launch(*timeline_, plan_.resources().kernels, launch, start);
@@ -237,10 +275,15 @@ void CudaExecution::queue_largest(size_t index, size_t begin, size_t count,
   }
   synchronize();
   for (const size_t lane : asked) {
-    int32_t result = 0;
-    std::memcpy(&result, failed(lane) + num_nodes(), sizeof(result));
-    seat(lane).choice = {index, begin, count,
-                         result < 0 ? std::nullopt : std::optional<int32_t>(result)};
+    auto& made = seat(lane).choices[wanted.is_ranked ? 1 : 0].emplace(wanted);
+    const uint32_t* const result = failed(lane) + num_nodes();
+    if (wanted.is_ranked) {
+      const auto* const ranked = reinterpret_cast<const RankedNumber*>(result);
+      made.ranked =
+          complete_ones({ranked, std::min<size_t>(wanted.count, kMostRanked)}, wanted.count);
+    } else if (const auto largest = static_cast<int32_t>(*result); largest >= 0) {
+      made.largest = largest;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "pippin/cuda/launchers/choice.h"
 #include "pippin/cuda/run/program.h"
 #include "pippin/cuda/run/seat.h"
 #include "pippin/engine/device_execution.h"
@@ -30,11 +31,15 @@ class CudaExecution final : public engine::DeviceExecution {
   // Where lanes ran together, the first question is answered for all of them at once.
   std::optional<int32_t> largest(size_t index, size_t begin, size_t count,
                                  size_t lane) const override;
+  std::vector<engine::RankedElement> largest_ones(size_t index, size_t begin, size_t count,
+                                                  size_t lane) const override;
   std::span<const int64_t> output_shape(size_t index, size_t lane) const override;
 
  private:
   const Gpu& gpu() const { return *plan_.resources().gpu; }
   Seat& seat(size_t lane) const { return *seats_.at(lane); }
+  // The words of a lane in the host's memory: one of each node, then a choice.
+  size_t num_words() const { return num_nodes() + 2 * kMostRanked; }
   // A lane's place in the memory of all.
   std::byte* arena(size_t lane) const { return memory_.data() + lane * lane_stride_; }
   std::byte* scratch(size_t lane) const;
@@ -43,7 +48,10 @@ class CudaExecution final : public engine::DeviceExecution {
 
   void run_lanes(std::span<const size_t> lanes, bool may_stop);
   Program& program_of(std::span<const size_t> lanes);
-  void queue_largest(size_t index, size_t begin, size_t count, std::span<const size_t> lanes) const;
+  // Returns the lane's choice among these elements, or null if the device cannot choose.
+  const Seat::Choice* choice(size_t index, size_t begin, size_t count, bool is_ranked,
+                             size_t lane) const;
+  void choose(const Seat::Choice& wanted, std::span<const size_t> lanes) const;
   // Waits for all queued work. Throws InvalidArgument, naming the node, if a kernel refused its
   // data.
   void synchronize() const;
@@ -55,7 +63,7 @@ class CudaExecution final : public engine::DeviceExecution {
   uint64_t scratch_stride_ = 0;
   size_t count_ = 0;     // of lanes that the memory is for
   DeviceMemory memory_;  // arenas, then scratch, then what choices need, of all lanes
-  PinnedMemory words_;   // of each lane: one of each node, then the choice
+  PinnedMemory words_;   // num_words() of each lane
   std::vector<std::unique_ptr<Seat>> seats_;
   std::vector<bool> varies_;
   std::map<std::vector<size_t>, std::unique_ptr<Program>> programs_;

@@ -20,7 +20,6 @@ Gpu::Gpu(const Driver& driver, int index) : driver_(driver) {
     fail(ErrorCode::Unsupported, "GPU {} has compute capability {}.{}; {}.{} or later is needed",
          index, limits_.major, limits_.minor, kLeastMajor, kLeastMinor);
   }
-  limits_.multiprocessors = attribute(DeviceAttribute::Multiprocessors);
   limits_.shared_bytes = attribute(DeviceAttribute::SharedBytesOptIn);
   limits_.cache_bytes = attribute(DeviceAttribute::CacheBytes);
   call<&Driver::retain_context>(&context_, number_);

@@ -7,14 +7,16 @@
 #include <span>
 
 #include "pippin/cuda/launchers/launch.h"
+#include "pippin/cuda/run/embedded.h"
 #include "pippin/cuda/run/gpu.h"
 
 namespace pippin::cuda {
 
 class LoadedKernels {
  public:
-  // `image`: a fatbin. Throws Unsupported if it has nothing for this GPU.
-  LoadedKernels(GpuPointer gpu, std::span<const std::byte> image);
+  // Loads the first of the fatbins that the GPU and its driver accept. Throws Unsupported if none
+  // has anything for them.
+  LoadedKernels(GpuPointer gpu, std::span<const KernelImage> images);
   LoadedKernels(const LoadedKernels&) = delete;
   LoadedKernels& operator=(const LoadedKernels&) = delete;
   ~LoadedKernels();
@@ -24,6 +26,8 @@ class LoadedKernels {
   Function find(Kernel kernel, bool of_lanes) const;
 
  private:
+  Result load(KernelImage image);
+
   GpuPointer gpu_;
   Library library_ = nullptr;
   mutable std::mutex mutex_;

@@ -46,7 +46,6 @@ class CudaPlan final : public engine::Plan {
   };
 
   Resources& resources() const { return *resources_; }
-  const ResourcesPointer& shared_resources() const { return resources_; }
   const engine::NodePlan& nodes() const { return nodes_; }
   const std::shared_ptr<const engine::LaneLayout>& layout() const { return layout_; }
   const std::vector<LauncherPointer>& launchers() const { return launchers_; }

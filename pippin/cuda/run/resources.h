@@ -20,12 +20,12 @@ struct RunOptions {
 };
 
 struct Resources {
-  Resources(const Driver& driver, int index, std::span<const std::byte> image,
+  Resources(const Driver& driver, int index, std::span<const KernelImage> images,
             const RunOptions& options)
       : name(index == 0 ? "cuda" : "cuda:" + std::to_string(index)),
         run(options),
         gpu(entered(std::make_shared<const Gpu>(driver, index))),
-        kernels(gpu, image),
+        kernels(gpu, images),
         weights(gpu),
         copies(std::make_shared<Timeline>(gpu)) {}
 

@@ -30,7 +30,7 @@ void Seat::move_to(std::byte* arena, std::byte* scratch_place, uint32_t* words) 
   launches.forget();
   scratch = scratch_place;
   failed = words;
-  choice.reset();
+  choices = {};
 }
 
 void Seat::bind(const std::vector<std::vector<int64_t>>& shapes, engine::State& given) {
@@ -97,7 +97,7 @@ void Seat::add_copies(std::vector<InputCopy>& copies) {
 
 void Seat::forget_outputs() {
   for (Output& output : outputs) output.fetched = {};
-  choice.reset();
+  choices = {};
 }
 
 }  // namespace pippin::cuda

@@ -1,6 +1,7 @@
 // The part of an execution that belongs to one sequence.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -51,11 +52,18 @@ class Seat {
     ByteRange fetched;     // since the last run
   };
   std::vector<Output> outputs;
+  // A choice made since the last run: the largest element, or the largest ones.
   struct Choice {
     size_t index, begin, count;
+    bool is_ranked;
     std::optional<int32_t> largest;
+    std::vector<engine::RankedElement> ranked;
+
+    bool answers(const Choice& wanted) const {
+      return index == wanted.index && begin == wanted.begin && count == wanted.count;
+    }
   };
-  std::optional<Choice> choice;  // since the last run
+  std::array<std::optional<Choice>, 2> choices;  // by is_ranked
 
  private:
   struct Input {

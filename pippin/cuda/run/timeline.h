@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -31,7 +30,6 @@ class Timeline {
   void fill(Address to, unsigned char value, uint64_t size);
   void mark_busy() { is_busy_ = true; }  // after other calls that queue work
 
-  bool is_busy() const { return is_busy_; }
   // Waits for all queued work, if there is any.
   void synchronize();
   // The same, before memory is released: errors are ignored.
