@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/api/compiled_network_testing.h"
+#include "pippin/base/error_testing.h"
 
 namespace pippin {
 namespace {
@@ -85,12 +86,7 @@ TEST(CompiledNetworks, PicturesAndLabels) {
 std::string load_error(const CompiledNetwork& network) {
   const TempDir folder;
   network.write(folder / "m.mlmodelc");
-  try {
-    Model::load(folder / "m.mlmodelc");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return thrown_message([&] { Model::load(folder / "m.mlmodelc"); });
 }
 
 TEST(CompiledNetworks, FaultsAreNamed) {

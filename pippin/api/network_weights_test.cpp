@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/api/network_testing.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/numbers/float16.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
@@ -324,12 +325,8 @@ TEST(NetworkWeights, ChannelsOfOneValue) {
 TEST(NetworkWeights, FaultsAreNamed) {
   const auto error = [](const std::string& weights) {
     const TempDir folder;
-    try {
-      Model::load(written(folder, network(40, inner_product(40, 24, weights))));
-    } catch (const Error& found) {
-      return std::string(found.what());
-    }
-    return std::string("no error");
+    return thrown_message(
+        [&] { Model::load(written(folder, network(40, inner_product(40, 24, weights)))); });
   };
   const std::string start = "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: ";
   for (int bits = 1; bits <= 8; ++bits) {

@@ -4,6 +4,7 @@
 
 #include "pippin/api/model.h"
 #include "pippin/api/network_testing.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
 
@@ -39,6 +40,18 @@ TEST(Networks, LoopsEndWhereTheyAreLeft) {
   const std::string start = layer("start", {"x"}, {"y"}, 600, "");
   EXPECT_EQ(predict(network(2, start + loop), {1, 3}), (std::vector<double>{8, 24}));
   EXPECT_EQ(predict(network(2, start + loop), {0, 0}), (std::vector<double>{0, 0}));
+}
+
+// Values of a loop are unknown to patterns of later operations.
+TEST(Networks, ResultsOfLoopsAreJoined) {
+  const std::string body =
+      layer("double", {"z"}, {"t"}, 231, single(1, 2)) + layer("back", {"t"}, {"z"}, 600, "");
+  const std::string loop = layer("start", {"x"}, {"z"}, 600, "") +
+                           layer("loop", {}, {}, 615, field(1, uint64_t{2}) + field(4, body));
+  const std::string bytes =
+      network(std::vector<uint64_t>{1, 2},
+              loop + layer("join", {"z", "x"}, {"y"}, 980, field(1, uint64_t{0})));
+  EXPECT_EQ(predict(bytes, {1, 3}, {1, 2}), (std::vector<double>{4, 12, 1, 3}));
 }
 
 // `t` has one axis in a branch and two in the other one.
@@ -137,12 +150,7 @@ TEST(Networks, FaultsAreNamed) {
   const auto error = [](const std::string& layers, const std::vector<uint64_t>& shape = {3}) {
     const TempDir folder;
     const std::string path = written(folder, network(shape, layers));
-    try {
-      Model::load(path);
-    } catch (const Error& found) {
-      return std::string(found.what());
-    }
-    return std::string("no error");
+    return thrown_message([&] { Model::load(path); });
   };
   EXPECT_EQ(error(layer("mine", {"x"}, {"y"}, 500, field(10, "MyLayer"))),
             "m.mlmodel: neuralNetwork: layer 'mine': custom layers are not supported "
@@ -174,6 +182,39 @@ TEST(Networks, FaultsAreNamed) {
   std::string nested;
   for (int i = 0; i < 40; ++i) nested = layer("if", {"x"}, {"y"}, 605, field(1, nested));
   EXPECT_NE(error(nested).find("nest deeper than"), std::string::npos);
+}
+
+// The name of an input becomes that of another value, which an ML Program cannot express.
+TEST(Networks, OutputsMayReplaceInputs) {
+  const std::string layers =
+      layer("twice", {"x"}, {"t"}, 231, single(1, 2)) + layer("back", {"t"}, {"x"}, 600, "");
+  const auto model_of = [&](const std::string& mapping) {
+    return wire::model(wire::description({{"x", wire::array_type({3}, wire::kFloat)}},
+                                         {{"x", wire::array_type({3}, wire::kFloat)},
+                                          {"t", wire::array_type({3}, wire::kFloat)}}),
+                       kNetwork, layers + mapping);
+  };
+  const auto x_of = [](const std::filesystem::path& path) {
+    const Model model = Model::load(path, {.num_threads = 1});
+    const Values outputs =
+        model.function().predict({{"x", Tensor::from(std::vector<double>{1, 2, 3}, {3})}});
+    EXPECT_EQ(outputs.size(), 2u);
+    return std::get<Tensor>(outputs.at("x")).to_doubles();
+  };
+  for (const std::string& mapping : {std::string(), field(5, uint64_t{1})}) {
+    const TempDir folder;
+    const std::string path = written(folder, model_of(mapping));
+    EXPECT_EQ(x_of(path), (std::vector<double>{2, 4, 6}));
+    mil::write_package(mil::read_package(path), folder / "new.mlpackage");
+    EXPECT_EQ(x_of(folder / "new.mlpackage"), (std::vector<double>{2, 4, 6}));
+  }
+}
+
+TEST(Networks, HaveTheVersionOfTheirFile) {
+  const TempDir folder;
+  const Model model =
+      Model::load(written(folder, network(3, layer("relu", {"x"}, {"y"}, 130, field(10, "")))));
+  EXPECT_EQ(model.metadata().specification_version, 5);
 }
 
 TEST(Networks, AreWrittenAsPrograms) {

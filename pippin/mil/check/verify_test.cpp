@@ -2,20 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/mil/text/text.h"
 
 namespace pippin::mil {
 namespace {
 
 std::string error_of(const Program& program) {
-  try {
-    verify(program);
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return thrown_message([&] { verify(program); });
 }
 
 std::string error_of_text(const std::string& statements, const std::string& opset = "ios18") {

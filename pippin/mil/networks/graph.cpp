@@ -45,6 +45,11 @@ Var* Graph::add_input(const std::string& name, ValueType type, ValueInfo info) {
   return var;
 }
 
+bool Graph::has_input(std::string_view name) const {
+  return std::any_of(function_.inputs.begin(), function_.inputs.end(),
+                     [&](const auto& input) { return input->name == name; });
+}
+
 Operation& Graph::append(std::string_view op, Arguments& arguments) {
   Operation& operation = open_.back()->append(std::string(op));
   for (auto& [parameter, argument] : arguments) {

@@ -26,6 +26,7 @@ class Graph {
   Graph(Function& function, Opset opset, std::set<std::string> reserved);
 
   Var* add_input(const std::string& name, ValueType type, ValueInfo info);
+  bool has_input(std::string_view name) const;
 
   // Adds an operation. Its results get unused names, or `name` if there is one result and the name
   // is not empty. Throws as shape inference.

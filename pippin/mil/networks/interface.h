@@ -14,7 +14,7 @@ void preprocess(Network& network, const std::vector<Fields>& messages,
                 const std::vector<Feature>& features);
 
 // The value of an output that is an array or an image, under the feature's name; the feature gets
-// the shape and the type.
+// the shape and the type, and another name if an input with another value has its name.
 Var* make_output(Network& network, Feature& feature);
 
 }  // namespace pippin::mil::networks

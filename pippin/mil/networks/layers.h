@@ -17,27 +17,11 @@ struct LayerKind {
 };
 
 // The families, one file each.
-std::span<const LayerKind> activation_layers();
-std::span<const LayerKind> arithmetic_layers();
-std::span<const LayerKind> channel_layers();
-std::span<const LayerKind> comparison_layers();
-std::span<const LayerKind> constant_layers();
-std::span<const LayerKind> convolution_layers();
-std::span<const LayerKind> gather_layers();
-std::span<const LayerKind> join_layers();
-std::span<const LayerKind> normalization_layers();
-std::span<const LayerKind> order_layers();
-std::span<const LayerKind> padding_layers();
-std::span<const LayerKind> pooling_layers();
-std::span<const LayerKind> product_layers();
-std::span<const LayerKind> random_layers();
-std::span<const LayerKind> recurrent_layers();
-std::span<const LayerKind> reduction_layers();
-std::span<const LayerKind> resampling_layers();
-std::span<const LayerKind> selection_layers();
-std::span<const LayerKind> shape_layers();
-std::span<const LayerKind> slice_layers();
-std::span<const LayerKind> unary_layers();
+using LayerFamily = std::span<const LayerKind>();
+LayerFamily activation_layers, arithmetic_layers, channel_layers, comparison_layers,
+    constant_layers, convolution_layers, gather_layers, join_layers, normalization_layers,
+    order_layers, padding_layers, pooling_layers, product_layers, random_layers, recurrent_layers,
+    reduction_layers, resampling_layers, selection_layers, shape_layers, slice_layers, unary_layers;
 
 // Null if no layer type has this field.
 const LayerKind* find_layer_kind(uint32_t field);

@@ -73,6 +73,8 @@ Var* make_output(Network& network, Feature& feature) {
     if (number) x = reshaped(graph, x, std::vector<int64_t>{1});
   }
   if (x->producer == nullptr && x->name == feature.name) return x;  // an input as it is
+  // A program has each name once.
+  if (graph.has_input(feature.name)) feature.name = graph.free_name(feature.name);
   Var* output = graph.add("identity", {{"x", {x}}}, feature.name);
   if (feature.kind == Feature::Kind::MultiArray) describe(feature, graph.info(output));
   return output;

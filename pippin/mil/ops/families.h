@@ -7,35 +7,11 @@
 
 namespace pippin::mil {
 
-std::vector<OpDef> activation_ops();
-std::vector<OpDef> attention_ops();
-std::vector<OpDef> classify_ops();
-std::vector<OpDef> constant_ops();
-std::vector<OpDef> constexpr_ops();
-std::vector<OpDef> control_flow_ops();
-std::vector<OpDef> convolution_ops();
-std::vector<OpDef> elementwise_binary_ops();
-std::vector<OpDef> elementwise_unary_ops();
-std::vector<OpDef> gather_ops();
-std::vector<OpDef> join_ops();
-std::vector<OpDef> linear_ops();
-std::vector<OpDef> list_ops();
-std::vector<OpDef> normalization_ops();
-std::vector<OpDef> packed_constexpr_ops();
-std::vector<OpDef> pooling_ops();
-std::vector<OpDef> quantization_ops();
-std::vector<OpDef> random_ops();
-std::vector<OpDef> rearrange_ops();
-std::vector<OpDef> recurrent_ops();
-std::vector<OpDef> reduction_ops();
-std::vector<OpDef> resizing_ops();
-std::vector<OpDef> sampling_ops();
-std::vector<OpDef> scatter_ops();
-std::vector<OpDef> shape_ops();
-std::vector<OpDef> slice_ops();
-std::vector<OpDef> spatial_ops();
-std::vector<OpDef> state_ops();
-std::vector<OpDef> suppression_ops();
-std::vector<OpDef> tensor_ops();
+using OpFamily = std::vector<OpDef>();
+OpFamily activation_ops, attention_ops, classify_ops, constant_ops, constexpr_ops, control_flow_ops,
+    convolution_ops, elementwise_binary_ops, elementwise_unary_ops, gather_ops, join_ops,
+    linear_ops, list_ops, normalization_ops, packed_constexpr_ops, pooling_ops, quantization_ops,
+    random_ops, rearrange_ops, recurrent_ops, reduction_ops, resizing_ops, sampling_ops,
+    scatter_ops, shape_ops, slice_ops, spatial_ops, state_ops, suppression_ops, tensor_ops;
 
 }  // namespace pippin::mil

@@ -189,14 +189,14 @@ Tensors evaluate_list_gather(EvalContext& context) {
   return one(std::move(result));
 }
 
-Infos infer_scatter(InferContext& context) {
+Infos infer_list_scatter(InferContext& context) {
   const ValueInfo &list = list_input(context), &value = context.input("value");
   if (value.shape.empty()) context.reject("value has rank 0");
   context.require_equal(value.shape[0], index_count(context), "values and indices");
   check_element(context, list, value.type, std::span(value.shape).subspan(1));
   return one(list);
 }
-Tensors evaluate_scatter(EvalContext& context) {
+Tensors evaluate_list_scatter(EvalContext& context) {
   Tensor list = context.input("ls");
   const Tensor &indices = context.input("indices"), &value = context.input("value");
   const Dims shape(value.shape.begin() + 1, value.shape.end());
@@ -253,8 +253,8 @@ std::vector<OpDef> list_ops() {
        .doc = "The elements at the indices, stacked along a new first axis."},
       {.name = "list_scatter",
        .parameters = {list, indices, tensor("value")},
-       .infer = infer_scatter,
-       .evaluate = evaluate_scatter,
+       .infer = infer_list_scatter,
+       .evaluate = evaluate_list_scatter,
        .doc = "The list with value[i] at indices[i], in this order."},
   };
 }

@@ -19,11 +19,8 @@ double sigmoid(double x) {
 double sigmoid_hard(double x) {
   return std::clamp(0.2 * x + 0.5, 0.0, 1.0);
 }
-double tanh(double x) {
+double hyperbolic_tangent(double x) {
   return std::tanh(x);
-}
-double scaled_tanh(double x) {
-  return std::tanh(x);  // with the default factors, which these ops cannot override
 }
 double relu(double x) {
   return x < 0 ? 0 : x;
@@ -36,8 +33,8 @@ Function function_of(const OpContext& context, std::string_view parameter) {
   const std::string name = context.string_param(parameter);
   if (name == "sigmoid") return sigmoid;
   if (name == "sigmoid_hard" || name == "hard_sigmoid") return sigmoid_hard;
-  if (name == "tanh") return tanh;
-  if (name == "scaled_tanh") return scaled_tanh;
+  // These operations cannot change the factors of scaled_tanh, which are 1 by default.
+  if (name == "tanh" || name == "scaled_tanh") return hyperbolic_tangent;
   if (name == "relu") return relu;
   if (name == "linear") return linear;
   context.reject("{} \"{}\" is unknown", parameter, name);

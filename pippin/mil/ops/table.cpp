@@ -8,39 +8,15 @@ namespace {
 
 std::vector<OpDef> make_table() {
   std::vector<OpDef> table;
-  const auto add = [&](std::vector<OpDef> family) {
+  const auto append = [&](std::vector<OpDef> family) {
     std::move(family.begin(), family.end(), std::back_inserter(table));
   };
-  add(activation_ops());
-  add(attention_ops());
-  add(classify_ops());
-  add(constant_ops());
-  add(constexpr_ops());
-  add(control_flow_ops());
-  add(convolution_ops());
-  add(elementwise_binary_ops());
-  add(elementwise_unary_ops());
-  add(gather_ops());
-  add(join_ops());
-  add(linear_ops());
-  add(list_ops());
-  add(normalization_ops());
-  add(packed_constexpr_ops());
-  add(pooling_ops());
-  add(quantization_ops());
-  add(random_ops());
-  add(rearrange_ops());
-  add(recurrent_ops());
-  add(reduction_ops());
-  add(resizing_ops());
-  add(sampling_ops());
-  add(scatter_ops());
-  add(shape_ops());
-  add(slice_ops());
-  add(spatial_ops());
-  add(state_ops());
-  add(suppression_ops());
-  add(tensor_ops());
+  const auto add = [&](auto*... families) { (append(families()), ...); };
+  add(activation_ops, attention_ops, classify_ops, constant_ops, constexpr_ops, control_flow_ops,
+      convolution_ops, elementwise_binary_ops, elementwise_unary_ops, gather_ops, join_ops,
+      linear_ops, list_ops, normalization_ops, packed_constexpr_ops, pooling_ops, quantization_ops,
+      random_ops, rearrange_ops, recurrent_ops, reduction_ops, resizing_ops, sampling_ops,
+      scatter_ops, shape_ops, slice_ops, spatial_ops, state_ops, suppression_ops, tensor_ops);
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) {
     return a.name != b.name ? a.name < b.name : a.since < b.since;
   });

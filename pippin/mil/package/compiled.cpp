@@ -16,6 +16,7 @@
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/package/metadata_json.h"
 #include "pippin/mil/package/weights.h"
+#include "pippin/mil/proto/output_names.h"
 #include "pippin/mil/proto/serialize.h"
 #include "pippin/mil/text/text.h"
 
@@ -206,6 +207,7 @@ class CompiledReader {
     Model model = parse_description(data.description);
     model.network_kind = model_kind_name(kind);
     model.network_version = static_cast<int32_t>(data.specification_version);
+    const std::vector<Feature> declared = model.functions.front().outputs;
     const auto blobs = MappedFile::open(*weights);
     const networks::EspressoFiles files{load_network_part(*net), load_network_part(*shapes),
                                         blobs->bytes(), data.rest};
@@ -214,6 +216,7 @@ class CompiledReader {
     model.specification_version =
         specification_version(model.program.function(model.functions.front().name).opset_version());
     verify(model.program);
+    model = with_output_names(std::move(model), declared);
     check_description(model);
     return model;
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
@@ -16,12 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_error(const fs::path& path) {
-  try {
-    read_package(path);
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.code()), error.what());
-  }
-  return "no error";
+  return thrown_fault([&] { read_package(path); });
 }
 
 std::string inline_bytes(const Model& model) {

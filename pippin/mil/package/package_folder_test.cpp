@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
@@ -89,12 +90,7 @@ TEST(PackageFolder, RefusesWhatIsNoPackage) {
   const auto error = [&](const std::string& item) {
     put_file(path / "Manifest.json",
              R"({"fileFormatVersion": "1.0.0", "itemInfoEntries": {"A": {)" + item + "}}}");
-    try {
-      const PackageFolder folder(path);
-    } catch (const Error& refused) {
-      return std::string(refused.what());
-    }
-    return std::string("no error");
+    return thrown_message([&] { const PackageFolder folder(path); });
   };
   put_file(path / "Data/x/y", "");
   const std::string rest = R"(, "name": "y", "author": "x", "description": "")";

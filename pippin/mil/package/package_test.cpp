@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/cancel.h"
@@ -32,18 +33,8 @@ void put(const fs::path& path, std::string_view content) {
 }
 
 // "code: message" of the error that reading throws, or "no error".
-template <typename Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return fmt::format("{}: {}", to_string(error.code()), error.what());
-  }
-  return "no error";
-}
 std::string read_error(const fs::path& path) {
-  return error_of([&] { read_package(path); });
+  return thrown_fault([&] { read_package(path); });
 }
 
 Feature array_feature(const std::string& name, DataType type, std::vector<int64_t> shape) {
@@ -143,9 +134,9 @@ TEST(Package, WeightFilesThatAreAbsentMatterWhenUsed) {
   const Model model = read_package(path);
   const Value* weight = model.program.function("main").block().operations()[0]->constant_value();
   EXPECT_EQ(
-      error_of([&] { weight->read_bytes(); }),
+      thrown_fault([&] { weight->read_bytes(); }),
       "not found: @model_path/weights/weight.bin: the package comes without this weight file");
-  EXPECT_NE(error_of([&] { write_package(model, folder / "n.mlpackage"); }).find("not found"),
+  EXPECT_NE(thrown_fault([&] { write_package(model, folder / "n.mlpackage"); }).find("not found"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "n.mlpackage"));
 }
@@ -299,17 +290,17 @@ TEST(Package, TheDescriptionMustSpeakOfTheProgram) {
 TEST(Package, WritingChecksTheModel) {
   TempDir folder;
   Model model = small_model();
-  EXPECT_NE(error_of([&] { write_package(model, folder / "m.mlmodel"); }).find(".mlpackage"),
+  EXPECT_NE(thrown_fault([&] { write_package(model, folder / "m.mlmodel"); }).find(".mlpackage"),
             std::string::npos);
   model.specification_version = 8;
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(thrown_fault([&] {
               write_package(model, folder / "m.mlpackage");
             }).find("needs specification version 9"),
             std::string::npos);
   model.specification_version = 9;
   WriteOptions options;
   options.extra_files = {{"huggingface", "../x", ""}};
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(thrown_fault([&] {
               write_package(model, folder / "m.mlpackage", options);
             }).find("not a file name"),
             std::string::npos);
@@ -323,8 +314,9 @@ TEST(Package, CancellingLeavesNothing) {
   CancelToken token;
   const CancelScope scope(token);
   options.progress = [&](uint64_t, uint64_t) { token.request(); };
-  EXPECT_EQ(error_of([&] { write_package(model, folder / "m.mlpackage", options); }).find("cancel"),
-            0u);
+  EXPECT_EQ(
+      thrown_fault([&] { write_package(model, folder / "m.mlpackage", options); }).find("cancel"),
+      0u);
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
@@ -337,7 +329,7 @@ TEST(Package, AFullDiskLeavesNothing) {
   const rlimit small{100, old.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &small);
   const Model model = small_model();
-  const std::string error = error_of([&] { write_package(model, folder / "m.mlpackage"); });
+  const std::string error = thrown_fault([&] { write_package(model, folder / "m.mlpackage"); });
   ::setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(error.find("input/output error: "), 0u) << error;
@@ -361,7 +353,7 @@ TEST(Package, FlippedBitsAreNoHarm) {
         damaged[random() % damaged.size()] ^= static_cast<char>(1u << (random() % 8));
       }
       SCOPED_TRACE(fmt::format("seed {}, {}, round {}", seed, name, round));
-      error_of([&] {
+      thrown_fault([&] {
         const Model model = parse_model(as_byte_span(damaged));
         const std::string again = serialize_model(model);
         ASSERT_EQ(serialize_model(parse_model(as_byte_span(again))), again);
@@ -423,7 +415,7 @@ TEST(Package, EveryOtherKindIsRead) {
       if (tag <= 127) break;
     }
     bytes += '\0';
-    const std::string error = error_of([&] { parse_model(as_byte_span(bytes)); });
+    const std::string error = thrown_fault([&] { parse_model(as_byte_span(bytes)); });
     EXPECT_TRUE(error == "no error" || error.starts_with("invalid file: ")) << field << error;
     EXPECT_TRUE(is_model_kind(field)) << field;
   }

@@ -1,6 +1,7 @@
 // Pipelines of ML Programs: packages, compiled models, errors.
 #include <gtest/gtest.h>
 
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
@@ -16,15 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWeights = "Data/com.apple.CoreML/weights";
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.code()), error.what());
-  }
-  return "no error";
-}
 
 std::string inline_bytes(const Model& model) {
   return serialize_model(model, [](const Value&) { return std::nullopt; });
@@ -173,7 +165,7 @@ TEST(Pipeline, StagesMustFitTogether) {
   const fs::path path = scratch / "m.mlmodel";
   const auto error = [&](Model model) {
     put_file(path, serialize_model(model));
-    return error_of([&] { read_package(path); });
+    return thrown_fault([&] { read_package(path); });
   };
   EXPECT_EQ(error(two_stages()), "no error");
   Model model = two_stages();
@@ -196,7 +188,7 @@ TEST(Pipeline, StagesOfUnknownKindsAreNamed) {
   const std::string pipeline = std::string("\x0a\x05") + stage + std::string("\x12\x03net");
   const std::string model =
       std::string("\x08\x04\xd2\x0c") + static_cast<char>(pipeline.size()) + pipeline;
-  EXPECT_EQ(error_of([&] { parse_model(as_byte_span(model)); }),
+  EXPECT_EQ(thrown_fault([&] { parse_model(as_byte_span(model)); }),
             "unsupported: stage 0 'net': models of kind 1999 are not supported "
             "(specification version 3)");
 }
@@ -213,7 +205,7 @@ TEST(Pipeline, NestingIsLimited) {
   std::vector<std::pair<std::string, Model>> stages;
   stages.emplace_back("", std::move(model));
   const std::string deeper = serialize_model(pipeline_of(std::move(stages)));
-  EXPECT_NE(error_of([&] { parse_model(as_byte_span(deeper)); }).find("nest deeper than 4"),
+  EXPECT_NE(thrown_fault([&] { parse_model(as_byte_span(deeper)); }).find("nest deeper than 4"),
             std::string::npos);
 }
 

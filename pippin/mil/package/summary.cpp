@@ -10,68 +10,13 @@
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/summary_parts.h"
+#include "pippin/mil/package/weight_counts.h"
 #include "pippin/mil/walk.h"
 
 namespace pippin::mil {
 namespace {
 
-// Constants below this size are parameters, not weights.
-constexpr int64_t kMinWeightElements = 10;
-
-struct WeightGroup {
-  int64_t tensors = 0, elements = 0;
-  uint64_t bytes = 0;
-};
-
-struct Weights {
-  std::map<DataType, WeightGroup> groups;
-  uint64_t bytes = 0;
-  std::set<std::string> absent_files;
-};
-
 using Counts = std::vector<std::pair<std::string, int64_t>>;
-
-// Counts every weight once, however many constants share it.
-class WeightCollector {
- public:
-  void collect(const Model& model) {
-    for_each_constant(model.program,
-                      [&](const Value& value, const ConstantPlace&) { count(value); });
-    // In text without weights, the same path and offset in another stage means another file.
-    blobs_.clear();
-    for (const PipelineStage& stage : model.stages) collect(stage.model);
-  }
-
-  Weights weights;
-
- private:
-  void count(const Value& value) {
-    if (!value.type.is_static() || value.type.data_type == DataType::String) return;
-    const int64_t elements = value.type.num_elements();
-    if (elements < kMinWeightElements) return;
-    if (value.source != nullptr && !sources_.insert(value.source.get()).second) return;
-    const bool named = value.source == nullptr && value.blob;
-    if (named && !blobs_.emplace(value.blob->path, value.blob->offset).second) return;
-    WeightGroup& group = weights.groups[value.type.data_type];
-    const uint64_t bytes = packed_size(value.type.data_type, elements);
-    ++group.tensors;
-    group.elements += elements;
-    group.bytes += bytes;
-    weights.bytes += bytes;
-    if (value.blob && value.source != nullptr && value.source->view().empty()) {
-      weights.absent_files.insert(value.blob->path);
-    }
-  }
-
-  std::set<const TensorSource*> sources_;
-  std::set<std::pair<std::string, uint64_t>> blobs_;
-};
-
-Weights collect_weights(const Model& model) {
-  WeightCollector collector;
-  collector.collect(model);
-  return std::move(collector.weights);
-}
 
 // Sorted by frequency, highest first.
 Counts count_operations(const Function& function) {
@@ -379,7 +324,7 @@ void write_body(JsonWriter& json, const Model& model) {
 
 std::string summary_text(const Model& model) {
   const auto path = model.path.has_filename() ? model.path : model.path.parent_path();
-  const Weights weights = collect_weights(model);
+  const WeightCounts weights = count_weights(model);
   const bool network = !model.network_kind.empty();
   std::string result = fmt::format(
       "{}: {}, specification version {}, {} of weights\n", one_line(path.filename().string()),
@@ -404,12 +349,20 @@ std::string summary_text(const Model& model) {
   return result;
 }
 
+std::string spell_type(const Feature& feature) {
+  std::string text = kind_name(feature);
+  for (const std::string& part : {spell_shape(feature), spell_optional(feature)}) {
+    if (!part.empty()) text += fmt::format(" {}", part);
+  }
+  return text;
+}
+
 std::string summary_json(const Model& model) {
   JsonWriter json(2);
   json.begin_object();
   json.member("path", model.path.string());
   write_body(json, model);
-  const Weights weights = collect_weights(model);
+  const WeightCounts weights = count_weights(model);
   json.key("weights").begin_object().member("bytes", weights.bytes).key("types").begin_array();
   for (const auto& [type, group] : weights.groups) {
     json.begin_object().member("type", to_string(type)).member("tensors", group.tensors);

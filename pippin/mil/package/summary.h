@@ -11,4 +11,7 @@ namespace pippin::mil {
 std::string summary_text(const Model& model);
 std::string summary_json(const Model& model);
 
+// The type and the sizes of an input, output or state: "float16 [1, 1, 1..256, 1..2048]".
+std::string spell_type(const Feature& feature);
+
 }  // namespace pippin::mil

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/compiled_testing.h"
 #include "pippin/mil/package/package.h"
@@ -55,12 +56,7 @@ Model parsed(const std::string& bytes) {
 }
 
 std::string error_of(const std::string& bytes) {
-  try {
-    parsed(bytes);
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.code()), error.what());
-  }
-  return "no error";
+  return thrown_fault([&] { parsed(bytes); });
 }
 
 TEST(Translated, KindsAreTold) {

@@ -50,6 +50,20 @@ void WeightWriter::write(const fs::path& folder) {
   }
 }
 
+uint64_t WeightWriter::lay_out() {
+  uint64_t total = 0;
+  for (const File& file : files_) {
+    if (file.weights.empty()) continue;
+    BlobLayout layout;
+    for (const Weight& weight : file.weights) {
+      references_[identity_of(*weight.value)] = {std::string(kWeightFolder) + file.name,
+                                                 layout.add(weight.size)};
+    }
+    total += layout.size();
+  }
+  return total;
+}
+
 std::optional<BlobReference> WeightWriter::find(const Value& value) const {
   const auto it = references_.find(identity_of(value));
   if (it == references_.end()) return std::nullopt;

@@ -30,7 +30,9 @@ class WeightWriter {
   // program. Without weights, writes neither file nor folder. Memory use is bounded whatever the
   // size. Polls check_cancel().
   void write(const std::filesystem::path& folder);
-  // The location of a constant in the file, if it was written.
+  // Sets all locations as write() does, without writing. Returns the size of the files.
+  uint64_t lay_out();
+  // The location of a constant in the file, if it was written or laid out.
   std::optional<BlobReference> find(const Value& value) const;
 
  private:

@@ -8,6 +8,7 @@
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/manifest.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/mil/package/package_size.h"
 #include "pippin/mil/package/weight_writer.h"
 #include "pippin/mil/proto/serialize.h"
 
@@ -25,8 +26,7 @@ void add_item(Manifest& manifest, std::string path, std::string name, std::strin
                             std::move(author), std::move(description)});
 }
 
-void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data,
-                       Manifest& manifest) {
+void check_extra_files(const std::vector<ExtraFile>& files) {
   constexpr std::string_view kWhat = "an extra file";
   for (const ExtraFile& file : files) {
     check_file_name(file.item, kWhat);
@@ -34,12 +34,24 @@ void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data
     if (file.item == kModelItem) {
       fail(ErrorCode::InvalidArgument, "extra files cannot lie in {}", kModelItem);
     }
-    const fs::path path = file.name.empty() ? data / file.item : data / file.item / file.name;
-    write_whole(path, file.content);
+  }
+}
+
+Manifest manifest_of(bool has_weights, const std::vector<ExtraFile>& files) {
+  Manifest manifest;
+  add_item(manifest, "com.apple.CoreML/model.mlmodel", "model.mlmodel", std::string(kModelItem),
+           "CoreML Model Specification");
+  manifest.root = manifest.items.front().identifier;
+  if (has_weights) {
+    add_item(manifest, "com.apple.CoreML/weights", "weights", std::string(kModelItem),
+             "CoreML Model Weights");
+  }
+  for (const ExtraFile& file : files) {
     const bool listed = std::any_of(manifest.items.begin(), manifest.items.end(),
                                     [&](const auto& item) { return item.path == file.item; });
     if (!listed) add_item(manifest, file.item, file.item, "pippin", "Files next to the model");
   }
+  return manifest;
 }
 
 void check_model(const Model& model) {
@@ -67,15 +79,11 @@ void write_files(const Model& model, const fs::path& root, const WriteOptions& o
   check_cancel();
   write_whole(folder / "model.mlmodel",
               serialize_model(model, [&](const Value& value) { return weights.find(value); }));
-  Manifest manifest;
-  add_item(manifest, "com.apple.CoreML/model.mlmodel", "model.mlmodel", std::string(kModelItem),
-           "CoreML Model Specification");
-  manifest.root = manifest.items.front().identifier;
-  if (fs::exists(folder / "weights")) {
-    add_item(manifest, "com.apple.CoreML/weights", "weights", std::string(kModelItem),
-             "CoreML Model Weights");
+  check_extra_files(options.extra_files);
+  for (const ExtraFile& file : options.extra_files) {
+    write_whole(file.name.empty() ? data / file.item : data / file.item / file.name, file.content);
   }
-  write_extra_files(options.extra_files, data, manifest);
+  const Manifest manifest = manifest_of(fs::exists(folder / "weights"), options.extra_files);
   write_whole(root / "Manifest.json", print_manifest(manifest));
 }
 
@@ -90,6 +98,16 @@ void write_whole(const fs::path& path, std::string_view content) {
 
 uint64_t weight_file_bytes(const Model& model) {
   return WeightWriter(model).total();
+}
+
+uint64_t package_bytes(const Model& model, const std::vector<ExtraFile>& extra_files) {
+  WeightWriter weights(model);
+  uint64_t total = weights.lay_out();
+  const Manifest manifest = manifest_of(total > 0, extra_files);
+  total += serialize_model(model, [&](const Value& value) { return weights.find(value); }).size();
+  total += print_manifest(manifest).size();
+  for (const ExtraFile& file : extra_files) total += file.content.size();
+  return total;
 }
 
 void write_package(const Model& model, const fs::path& path, const WriteOptions& options) {

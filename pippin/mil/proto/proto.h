@@ -12,7 +12,6 @@ namespace pippin::proto {
 class BoxSuppression;
 class Metadata;
 class Model;
-class ModelDescription;
 class Program;
 class Value;
 class ValueType;

@@ -9,6 +9,7 @@
 #include "coreml.pb.h"
 #include "pippin/base/error.h"
 #include "pippin/mil/networks/translate.h"
+#include "pippin/mil/proto/output_names.h"
 #include "pippin/mil/proto/proto.h"
 
 namespace pippin::mil {
@@ -195,6 +196,7 @@ Model read_network(const proto::Model& message, int field, ByteSpan network,
   }
   model.network_kind = model_kind_name(field);
   model.network_version = model.specification_version;
+  const std::vector<Feature> declared = model.functions.front().outputs;
   model.program = with_context(model.network_kind, [&] {
     return networks::translate_network(network, network_kind(field), model.functions.front(),
                                        owner);
@@ -204,7 +206,7 @@ Model read_network(const proto::Model& message, int field, ByteSpan network,
   // The remaining fields are training parameters.
   model.raw.clear();
   model.functions.front().raw.clear();
-  return model;
+  return with_output_names(std::move(model), declared);
 }
 
 Model read_network(proto::Model& message, int field, std::string bytes) {

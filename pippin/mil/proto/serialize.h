@@ -43,8 +43,6 @@ networks::NetworkKind network_kind(int64_t field);
 std::string refused_model_kind(std::string_view message);
 
 // The fields of Model's oneof that Pippin reads.
-inline constexpr int kPipelineClassifierField = 200;
-inline constexpr int kPipelineRegressorField = 201;
 inline constexpr int kPipelineField = 202;
 inline constexpr int kGlmRegressorField = 300;
 inline constexpr int kNeuralNetworkRegressorField = 303;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/proto/serialize.h"
@@ -32,13 +33,7 @@ std::string through(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_text(text, "test");
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return thrown_message([&] { parse_text(text, "test"); });
 }
 
 TEST(Text, CompiledProgramsPrintAsTheyWere) {
