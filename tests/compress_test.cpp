@@ -131,8 +131,13 @@ TEST(CompressEndToEnd, CalibrationBeatsRounding) {
     const auto calibrated = run_pippin(command);
     ASSERT_EQ(calibrated.status, 0) << calibrated.err;
     EXPECT_NE(calibrated.out.find(", calibrated"), std::string::npos);
-    const double left = std::log(perplexity(small, plain, held_out) / best);
+    const double calibrated_perplexity = perplexity(small, plain, held_out);
+    const double left = std::log(calibrated_perplexity / best);
     EXPECT_LT(left, most * std::log(rounded / best)) << form[1] << " of " << best;
+    // Error feedback alone is worse.
+    command.insert(command.end(), {"--calibrate-rounds", "0"});
+    ASSERT_EQ(run_pippin(command).status, 0);
+    EXPECT_GT(perplexity(small, plain, held_out), calibrated_perplexity) << form[1];
   }
   // A compressed package is compressed again only on request.
   const fs::path again = scratch / "again.mlpackage";
@@ -168,6 +173,23 @@ TEST(CompressEndToEnd, MixedBitsStayInTheBudget) {
   EXPECT_LE(report.get_float("bits_per_weight"), 4.5);
   EXPECT_GT(report.get_float("bits_per_weight"), 4.0);
   EXPECT_EQ(report.at("weights").size(), 7u);
+  // The same by the size of the package.
+  const int64_t target = Json::parse(result.out, "report").get_int("bytes") - 1000;
+  const auto sized = [&](int64_t bytes) {
+    return run_pippin({"compress", plain.string(), "-o", small.string(), "--target-size",
+                       std::to_string(bytes), "--calibrate", calibration, "--only", "*layers_0*",
+                       "--threads", "1", "--json"});
+  };
+  const auto fitting = sized(target);
+  ASSERT_EQ(fitting.status, 0) << fitting.err;
+  const int64_t bytes = Json::parse(fitting.out, "report").get_int("bytes");
+  EXPECT_LE(bytes, target);
+  EXPECT_GT(bytes, target - 2500);
+  const auto refused = sized(100000);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("--target-size 100000: the package takes "), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
 }
 
 TEST(CompressEndToEnd, ErrorsAreOneLine) {
@@ -188,6 +210,12 @@ TEST(CompressEndToEnd, ErrorsAreOneLine) {
       {{"compress", dense, "-o", output, "--quantize", "int4", "--min-target", "iOS1"}, 1, "iOS1"},
       {{"compress", dense, "-o", output, "--mixed", "4"}, 1, "--calibrate"},
       {{"compress", dense, "-o", output, "--mixed", "1", "--calibrate", "x"}, 1, "2 to 8 bits"},
+      {{"compress", dense, "-o", output, "--quantize", "int8", "--target-size", "0"},
+       2,
+       "--target-size"},
+      {{"compress", dense, "-o", output, "--quantize", "int8", "--target-size", "M"},
+       2,
+       "M is not a size in bytes"},
       {{"compress", dense, "-o", output, "--quantize", "int8", "--cluster-dim", "2"},
        1,
        "need --palettize"},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "pippin/base/numbers/float16.h"
@@ -10,7 +9,10 @@
 #include "pippin/compress/blocks.h"
 #include "pippin/compress/distribution.h"
 #include "pippin/compress/error_feedback.h"
+#include "pippin/compress/improve.h"
 #include "pippin/compress/kernels_here.h"
+#include "pippin/compress/levels.h"
+#include "pippin/compress/matrix_view.h"
 #include "pippin/compress/palette_entries.h"
 
 namespace pippin::compress {
@@ -19,113 +21,80 @@ namespace {
 constexpr int64_t kRows = static_cast<int64_t>(BlockQuantizer::kBatch);  // at a time
 constexpr int64_t kPanel = 64;  // inputs between two updates of all subsequent ones
 
-int64_t stride_of(const Dims& dims, size_t axis) {
-  int64_t stride = 1;
-  for (size_t k = axis + 1; k < dims.size(); ++k) stride *= dims[k];
-  return stride;
-}
-
 class CalibratedEncoder {
  public:
   CalibratedEncoder(ByteSpan bytes, mil::DataType type, const Dims& dims, const Encoding& encoding,
                     const InputMoments& moments, ThreadPool& pool)
-      : bytes_(bytes),
+      : view_(bytes, type, dims, encoding),
         type_(type),
         encoding_(encoding),
         pool_(pool),
-        feedback_(moments, pool),
-        channels_(dims[encoding.channel_axis]),
-        inputs_(dims[encoding.input_axis]),
-        channel_stride_(stride_of(dims, encoding.channel_axis)),
-        input_stride_(stride_of(dims, encoding.input_axis)),
-        group_(channels_ / encoding.blocks[encoding.channel_axis]),
-        block_(inputs_ / encoding.blocks[encoding.input_axis]),
-        block_stride_(stride_of(encoding.blocks, encoding.input_axis)),
-        group_stride_(stride_of(encoding.blocks, encoding.channel_axis)) {}
+        feedback_(moments, order_of_inputs(moments, view_.block()), pool) {}
 
-  Encoded run() {
+  Encoded run(int rounds) {
     const bool linear = encoding_.form == Encoding::Form::Linear;
-    result_.codes = Buffer(static_cast<size_t>(channels_ * inputs_));
-    const auto blocks = static_cast<size_t>(channels_ / group_ * (inputs_ / block_));
+    result_.codes = Buffer(static_cast<size_t>(view_.channels() * view_.inputs()));
+    const auto blocks = static_cast<size_t>(view_.num_blocks());
     if (linear) {
       result_.scales.resize(blocks);
       result_.offsets.resize(blocks);
-      if (group_ > 1) choose_shared_scales();
+      if (view_.group() > 1) choose_shared_scales();
     } else {
-      luts_.resize(blocks);
       result_.luts.resize(blocks << encoding_.bits);
       if (encoding_.int8_lut) result_.scales.resize(blocks);
       choose_palettes();
     }
-    std::vector<double> errors(static_cast<size_t>(pool_.num_threads()));
-    std::vector<double> energies = errors;
+    std::vector<double> energies(static_cast<size_t>(pool_.num_threads()));
     pool_.run([&](int part, int parts) {
       Batch batch(*this);
-      const Range range = split_range(channels_, part, parts, kRows);
+      const Range range = split_range(view_.channels(), part, parts, kRows);
       for (int64_t row = range.begin; row < range.end; row += kRows) {
         check_cancel();
         batch.encode(row, std::min(kRows, range.end - row));
       }
-      errors[static_cast<size_t>(part)] = batch.squared_error;
       energies[static_cast<size_t>(part)] = batch.energy;
     });
-    for (const double error : errors) result_.squared_error += error;
     for (const double energy : energies) result_.energy += energy;
+    if (!std::isfinite(result_.energy)) return std::move(result_);
+    improve_codes(view_, encoding_, type_, feedback_, rounds, pool_, result_);
     return std::move(result_);
   }
 
  private:
-  float value_at(int64_t channel, int64_t input) const {
-    const auto at = static_cast<size_t>(channel * channel_stride_ + input * input_stride_);
-    if (type_ == mil::DataType::Float32) {
-      float value;
-      std::memcpy(&value, bytes_.data() + at * 4, 4);
-      return value;
-    }
-    float16 value;
-    std::memcpy(&value, bytes_.data() + at * 2, 2);
-    return to_float(value);
-  }
-
-  size_t block_index(int64_t channel, int64_t input) const {
-    return static_cast<size_t>(channel / group_ * group_stride_ + input / block_ * block_stride_);
-  }
-
   // For blocks of several channels, from the original values.
   void choose_shared_scales() {
-    const int64_t input_blocks = inputs_ / block_;
-    const int64_t blocks = channels_ / group_ * input_blocks;
+    const int64_t input_blocks = view_.inputs() / view_.block();
     pool_.run([&](int part, int parts) {
-      for (int64_t block = part; block < blocks; block += parts) {
-        const int64_t channel = block / input_blocks * group_;
-        const int64_t input = block % input_blocks * block_;
+      for (int64_t block = part; block < view_.num_blocks(); block += parts) {
+        const int64_t channel = block / input_blocks * view_.group();
+        const int64_t input = block % input_blocks * view_.block();
         std::vector<float> values;
-        for (int64_t c = channel; c < channel + group_; ++c) {
-          for (int64_t i = input; i < input + block_; ++i) {
-            const float value = value_at(c, i);
+        for (int64_t c = channel; c < channel + view_.group(); ++c) {
+          for (int64_t i = input; i < input + view_.block(); ++i) {
+            const float value = view_.value_at(c, i);
             values.push_back(std::isfinite(value) ? value : 0.0f);
           }
         }
         const Distribution distribution = distribution_of(std::move(values));
         const LinearScale scale =
             choose_scale(distribution.values, distribution.weights, encoding_.linear);
-        result_.scales[block_index(channel, input)] = scale.scale;
-        result_.offsets[block_index(channel, input)] = static_cast<uint8_t>(scale.offset);
+        result_.scales[view_.block_index(channel, input)] = scale.scale;
+        result_.offsets[view_.block_index(channel, input)] = static_cast<uint8_t>(scale.offset);
       }
     });
   }
 
   void choose_palettes() {
-    const int64_t groups = channels_ / group_;
+    const int64_t groups = view_.channels() / view_.group();
     const size_t entries = size_t{1} << encoding_.bits;
     pool_.run([&](int part, int parts) {
       std::vector<std::pair<float, float>> values;
       for (int64_t group = part; group < groups; group += parts) {
         check_cancel();
         const Distribution distribution = distribution_of_group(group);
-        std::vector<float> lut =
+        const std::vector<float> lut =
             stored_palette(optimal_palette(distribution, entries), entries, type_);
-        const auto index = block_index(group * group_, 0);
+        const auto index = view_.block_index(group * view_.group(), 0);
         float* stored = result_.luts.data() + index * entries;
         std::copy(lut.begin(), lut.end(), stored);
         if (encoding_.int8_lut) {
@@ -133,10 +102,8 @@ class CalibratedEncoder {
           result_.scales[index] = rounded.scale;
           for (size_t i = 0; i < entries; ++i) {
             stored[i] = static_cast<float>(rounded.integers[i]);
-            lut[i] = entry_value(stored[i], rounded.scale, type_);
           }
         }
-        luts_[index] = std::move(lut);
       }
     });
   }
@@ -147,11 +114,12 @@ class CalibratedEncoder {
     std::vector<double> counts;  // per fp16 pattern
     const bool half = type_ == mil::DataType::Float16;
     if (half) counts.resize(65536);
-    for (int64_t c = group * group_; c < (group + 1) * group_; ++c) {
-      for (int64_t i = 0; i < inputs_; ++i) {
-        const float value = value_at(c, i);
+    for (int64_t c = group * view_.group(); c < (group + 1) * view_.group(); ++c) {
+      for (int64_t step = 0; step < view_.inputs(); ++step) {
+        const auto at = static_cast<size_t>(step);
+        const float value = view_.value_at(c, feedback_.order()[at]);
         if (!std::isfinite(value)) continue;
-        const float weight = feedback_.importance()[static_cast<size_t>(i)];
+        const float weight = feedback_.importance()[at];
         if (half) {
           counts[to_float16(value).bits] += double{weight};
         } else {
@@ -172,12 +140,12 @@ class CalibratedEncoder {
    public:
     explicit Batch(CalibratedEncoder& encoder)
         : of_(encoder),
-          width_(encoder.inputs_),
+          width_(encoder.view_.inputs()),
           values_(static_cast<size_t>(kRows * width_)),
           wanted_(values_.size()),
           errors_(static_cast<size_t>(kRows * kPanel)) {
-      if (of_.encoding_.form != Encoding::Form::Linear || of_.group_ > 1) return;
-      const auto size = static_cast<size_t>(of_.block_);
+      if (of_.encoding_.form != Encoding::Form::Linear || of_.view_.group() > 1) return;
+      const auto size = static_cast<size_t>(of_.view_.block());
       if (size > BlockQuantizer::kMaxSize) return;
       quantizer_.emplace(of_.encoding_.linear, size, true);
       block_values_.resize(size * kRows);
@@ -189,33 +157,35 @@ class CalibratedEncoder {
       count_ = count;
       for (int64_t r = 0; r < count; ++r) {
         for (int64_t i = 0; i < width_; ++i) {
-          const float value = of_.value_at(first + r, i);
+          const float value = of_.view_.value_at(first + r, input_of(i));
           values_[at(r, i)] = value;
           energy += double{value} * double{value};
         }
       }
       if (!std::isfinite(energy)) return;
       wanted_ = values_;
-      for (int64_t block = 0; block < width_; block += of_.block_) {
-        if (of_.encoding_.form == Encoding::Form::Linear && of_.group_ == 1) choose_scales(block);
-        for (int64_t panel = block; panel < block + of_.block_; panel += kPanel) {
-          encode_panel(panel, std::min(kPanel, block + of_.block_ - panel));
+      for (int64_t block = 0; block < width_; block += of_.view_.block()) {
+        if (of_.encoding_.form == Encoding::Form::Linear && of_.view_.group() == 1)
+          choose_scales(block);
+        for (int64_t panel = block; panel < block + of_.view_.block(); panel += kPanel) {
+          encode_panel(panel, std::min(kPanel, block + of_.view_.block() - panel));
         }
       }
     }
 
-    double squared_error = 0, energy = 0;
+    double energy = 0;
 
    private:
-    size_t at(int64_t row, int64_t input) const {
-      return static_cast<size_t>(row * width_ + input);
+    size_t at(int64_t row, int64_t step) const { return static_cast<size_t>(row * width_ + step); }
+    int64_t input_of(int64_t step) const {
+      return of_.feedback_.order()[static_cast<size_t>(step)];
     }
 
     void choose_scales(int64_t block) {
-      const auto size = static_cast<size_t>(of_.block_);
+      const auto size = static_cast<size_t>(of_.view_.block());
       const float* importance = of_.feedback_.importance().data() + block;
       const auto store = [&](int64_t row, float scale, float offset) {
-        const size_t index = of_.block_index(first_ + row, block);
+        const size_t index = of_.view_.block_index(first_ + row, input_of(block));
         of_.result_.scales[index] = scale;
         of_.result_.offsets[index] = static_cast<uint8_t>(static_cast<int>(offset));
       };
@@ -239,45 +209,20 @@ class CalibratedEncoder {
       }
     }
 
-    auto linear_codes(size_t index) const {
-      const LinearFormat& format = of_.encoding_.linear;
-      const float scale = of_.result_.scales[index];
-      const uint8_t stored = of_.result_.offsets[index];
-      const int offset = format.lowest() < 0 ? static_cast<int8_t>(stored) : stored;
-      return [low = static_cast<float>(format.lowest() - offset),
-              high = static_cast<float>(format.highest() - offset), scale, offset](float x) {
-        const float p = std::nearbyint(std::clamp(x / scale, low, high));
-        return std::pair(static_cast<uint8_t>(static_cast<int>(p) + offset), p * scale);
-      };
-    }
-
-    // Encodes inputs [panel, panel + size), whose errors are passed on to the inputs after them.
+    // Encodes steps [panel, panel + size), whose errors are passed on to the steps after them.
     void encode_panel(int64_t panel, int64_t size) {
       for (int64_t r = 0; r < count_; ++r) {
         float* errors = errors_.data() + r * kPanel;
         float* wanted = wanted_.data() + at(r, panel);
-        const size_t index = of_.block_index(first_ + r, panel);
-        const auto encode_row = [&](auto&& code_and_value) {
-          for (int64_t k = 0; k < size; ++k) {
-            const auto [code, value] = code_and_value(wanted[k]);
-            const int64_t input = panel + k;
-            of_.result_.codes
-                .codes()[(first_ + r) * of_.channel_stride_ + input * of_.input_stride_] = code;
-            errors[k] = values_[at(r, input)] - value;
-            squared_error += double{errors[k]} * double{errors[k]};
-            kernels_here().add_products(errors + k, of_.feedback_.row(input) + 1, 0, 1,
-                                        size - k - 1, wanted + k + 1);
-          }
-        };
-        if (of_.encoding_.form == Encoding::Form::Linear) {
-          encode_row(linear_codes(index));
-        } else {
-          const std::vector<float>& lut = of_.luts_[index];
-          const NearestEntry nearest(lut);
-          encode_row([&](float x) {
-            const uint8_t code = nearest(x);
-            return std::pair(code, lut[code]);
-          });
+        const size_t index = of_.view_.block_index(first_ + r, input_of(panel));
+        const Levels levels(of_.result_, of_.encoding_, index, of_.type_);
+        for (int64_t k = 0; k < size; ++k) {
+          const auto [code, value] = levels.nearest(wanted[k]);
+          const int64_t step = panel + k;
+          of_.result_.codes.codes()[of_.view_.place(first_ + r, input_of(step))] = code;
+          errors[k] = values_[at(r, step)] - value;
+          kernels_here().add_products(errors + k, of_.feedback_.row(step) + 1, 0, 1, size - k - 1,
+                                      wanted + k + 1);
         }
       }
       const int64_t next = panel + size;
@@ -292,20 +237,17 @@ class CalibratedEncoder {
     CalibratedEncoder& of_;
     int64_t width_, first_ = 0, count_ = 0;
     std::vector<float> values_,
-        wanted_;  // [row][input]: the original values; with the errors passed on to them
-    std::vector<float> errors_;  // [row][input of the panel]
+        wanted_;  // [row][step]: the original values; with the errors passed on to them
+    std::vector<float> errors_;  // [row][step of the panel]
     std::optional<BlockQuantizer> quantizer_;
     std::vector<float> block_values_, block_weights_;
   };
 
-  ByteSpan bytes_;
+  MatrixView view_;
   mil::DataType type_;
   const Encoding& encoding_;
   ThreadPool& pool_;
   ErrorFeedback feedback_;
-  int64_t channels_, inputs_, channel_stride_, input_stride_;
-  int64_t group_, block_, block_stride_, group_stride_;  // channels and inputs of a block
-  std::vector<std::vector<float>> luts_;                 // the values of the entries
   Encoded result_;
 };
 
@@ -322,8 +264,9 @@ bool can_calibrate(const Dims& dims, const Encoding& encoding) {
 }
 
 Encoded encode_calibrated(ByteSpan bytes, mil::DataType type, const Dims& dims,
-                          const Encoding& encoding, const InputMoments& moments, ThreadPool& pool) {
-  return CalibratedEncoder(bytes, type, dims, encoding, moments, pool).run();
+                          const Encoding& encoding, const InputMoments& moments, int rounds,
+                          ThreadPool& pool) {
+  return CalibratedEncoder(bytes, type, dims, encoding, moments, pool).run(rounds);
 }
 
 }  // namespace pippin::compress

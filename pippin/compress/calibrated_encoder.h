@@ -1,4 +1,4 @@
-// The encoding of a weight with known inputs: see error_feedback.h.
+// The encoding of a weight with known inputs: see error_feedback.h and improve.h.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,10 @@ namespace pippin::compress {
 // forms and palettes, without pruning, of matrices.
 bool can_calibrate(const Dims& dims, const Encoding& encoding);
 
-// Like encode(); moments.size is the size of the input axis.
+// Like encode(); moments.size is the size of the input axis. After error feedback, the codes are
+// improved in `rounds` rounds (improve.h).
 Encoded encode_calibrated(ByteSpan bytes, mil::DataType type, const Dims& dims,
-                          const Encoding& encoding, const InputMoments& moments, ThreadPool& pool);
+                          const Encoding& encoding, const InputMoments& moments, int rounds,
+                          ThreadPool& pool);
 
 }  // namespace pippin::compress

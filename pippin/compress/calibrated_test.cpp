@@ -1,42 +1,18 @@
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/numbers/float16.h"
 #include "pippin/compress/calibrated_encoder.h"
+#include "pippin/compress/calibration_testing.h"
 #include "pippin/compress/error_feedback.h"
 
 namespace pippin::compress {
 namespace {
 
 using mil::DataType;
-
-// Inputs with a few dominant directions, as in language models.
-std::vector<float> correlated_inputs(int64_t count, int64_t size, uint32_t seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  const int64_t directions = size / 4 + 1;
-  std::vector<float> basis(static_cast<size_t>(directions * size));
-  for (float& value : basis) value = normal(generator);
-  std::vector<float> inputs(static_cast<size_t>(count * size));
-  for (int64_t t = 0; t < count; ++t) {
-    float* x = inputs.data() + t * size;
-    for (int64_t i = 0; i < size; ++i) x[i] = 0.1f * normal(generator);
-    for (int64_t d = 0; d < directions; ++d) {
-      const float amount = normal(generator) / static_cast<float>(1 + d);
-      for (int64_t i = 0; i < size; ++i) x[i] += amount * basis[static_cast<size_t>(d * size + i)];
-    }
-  }
-  return inputs;
-}
-
-InputMoments moments_of(const std::vector<float>& inputs, int64_t size, int threads = 2) {
-  ThreadPool pool(threads);
-  InputMoments moments(size);
-  add_inputs(moments, inputs.data(), static_cast<int64_t>(inputs.size()) / size, pool);
-  return moments;
-}
 
 TEST(InputMoments, AreTheSumsOfProducts) {
   for (const int64_t size : {1, 7, 33, 130}) {
@@ -59,51 +35,98 @@ TEST(InputMoments, AreTheSumsOfProducts) {
   }
 }
 
+// H as ErrorFeedback has it.
+double damped(const InputMoments& moments, double damping, int64_t i, int64_t j) {
+  const double moment =
+      double{moments.products[static_cast<size_t>(std::min(i, j) * moments.size + std::max(i, j))]};
+  return i == j ? moment + damping : moment;
+}
+
+double hundredth_of_mean(const InputMoments& moments) {
+  double trace = 0;
+  for (int64_t i = 0; i < moments.size; ++i) trace += damped(moments, 0, i, i);
+  return 0.01 * trace / static_cast<double>(moments.size);
+}
+
+TEST(ErrorFeedback, OrdersInputsByMoments) {
+  InputMoments moments(8);
+  const std::vector<float> diagonal = {1, 5, 2, 2, 9, 0, 3, 3};
+  for (size_t i = 0; i < 8; ++i) moments.products[i * 9] = diagonal[i];
+  EXPECT_EQ(order_of_inputs(moments, 8), (std::vector<int64_t>{4, 1, 6, 7, 2, 3, 0, 5}));
+  // Blocks by their sums: 6, 4, 9, 6.
+  EXPECT_EQ(order_of_inputs(moments, 2), (std::vector<int64_t>{4, 5, 1, 0, 6, 7, 2, 3}));
+  EXPECT_EQ(order_of_inputs(moments, 1), order_of_inputs(moments, 8));
+}
+
 TEST(ErrorFeedback, FactorsTheMoments) {
   for (const int64_t size : {1, 5, 64, 150}) {
     const auto inputs = correlated_inputs(400, size, 9);
     const InputMoments moments = moments_of(inputs, size);
     ThreadPool pool(3);
-    const ErrorFeedback feedback(moments, pool);
-    double trace = 0;
-    for (int64_t i = 0; i < size; ++i) {
-      trace += double{moments.products[static_cast<size_t>(i * size + i)]};
-      EXPECT_EQ(feedback.row(i)[0], 1);
-    }
-    const double mean = trace / static_cast<double>(size);
-    // U D U^T is H with its damping, up to the scale that makes D's mean 1.
-    double scale = 0;
-    for (int64_t i = size; i-- > 0;) {
-      for (int64_t j = size; j-- > i;) {
-        double sum = 0;
-        for (int64_t k = j; k < size; ++k) {
-          sum += double{feedback.row(i)[k - i]} *
-                 double{feedback.importance()[static_cast<size_t>(k)]} *
-                 double{feedback.row(j)[k - j]};
+    const double damping = hundredth_of_mean(moments);
+    for (const bool ordered : {false, true}) {
+      std::vector<int64_t> order(static_cast<size_t>(size));
+      std::iota(order.begin(), order.end(), 0);
+      if (ordered) order = order_of_inputs(moments, size);
+      const ErrorFeedback feedback(moments, order, pool);
+      // U D U^T is H with its damping, up to the scale that makes D's mean 1.
+      double scale = 0;
+      for (int64_t i = size; i-- > 0;) {
+        EXPECT_EQ(feedback.row(i)[0], 1);
+        for (int64_t j = size; j-- > i;) {
+          double sum = 0;
+          for (int64_t k = j; k < size; ++k) {
+            sum += double{feedback.row(i)[k - i]} *
+                   double{feedback.importance()[static_cast<size_t>(k)]} *
+                   double{feedback.row(j)[k - j]};
+          }
+          const double expected = damped(moments, damping, order[static_cast<size_t>(i)],
+                                         order[static_cast<size_t>(j)]) /
+                                  (100 * damping);
+          if (scale == 0) scale = sum / expected;
+          EXPECT_NEAR(sum, expected * scale, 2e-4 * scale) << i << " " << j;
         }
-        double expected = double{moments.products[static_cast<size_t>(i * size + j)]} / mean;
-        if (i == j) expected += 0.01;
-        if (scale == 0) scale = sum / expected;
-        EXPECT_NEAR(sum, expected * scale, 2e-4 * scale) << i << " " << j;
       }
     }
   }
 }
 
-struct Problem {
-  int64_t channels, inputs;
-  Encoding encoding;
-};
-
-std::vector<std::byte> packed_values(const std::vector<float>& values, DataType type) {
-  std::vector<std::byte> bytes;
-  for (const float value : values) {
-    const uint16_t half = to_float16(value).bits;
-    const auto from = type == DataType::Float16 ? std::as_bytes(std::span(&half, 1))
-                                                : std::as_bytes(std::span(&value, 1));
-    bytes.insert(bytes.end(), from.begin(), from.end());
+TEST(ErrorFeedback, MultipliesByTheMoments) {
+  for (const int64_t size : {1, 5, 64, 150}) {
+    const InputMoments moments = moments_of(correlated_inputs(400, size, 11), size);
+    ThreadPool pool(2);
+    const ErrorFeedback feedback(moments, order_of_inputs(moments, size), pool);
+    const double damping = hundredth_of_mean(moments);
+    const auto rows = correlated_inputs(3, size, 12);
+    std::vector<float> sums(rows.size());
+    feedback.multiply(rows.data(), 3, sums.data());
+    for (int64_t r = 0; r < 3; ++r) {
+      for (int64_t i = 0; i < size; ++i) {
+        double sum = 0, magnitude = 0;
+        for (int64_t j = 0; j < size; ++j) {
+          const double product =
+              double{rows[static_cast<size_t>(r * size + j)]} * damped(moments, damping, i, j);
+          sum += product;
+          magnitude += std::abs(product);
+        }
+        EXPECT_NEAR(double{sums[static_cast<size_t>(r * size + i)]}, sum, 1e-5 * magnitude);
+      }
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      std::vector<float> row(static_cast<size_t>(size)), copy(row.size() + 1, -1.0f);
+      feedback.add_row(i, 2, row.data());
+      const int64_t first = i / 3, count = std::min<int64_t>(size - first, size / 2 + 1);
+      feedback.copy_row(i, first, count, copy.data());
+      EXPECT_FLOAT_EQ(feedback.moment(i), static_cast<float>(damped(moments, damping, i, i)));
+      for (int64_t j = 0; j < size; ++j) {
+        const auto expected = static_cast<float>(damped(moments, damping, i, j));
+        EXPECT_FLOAT_EQ(row[static_cast<size_t>(j)], 2 * expected);
+        if (j < first || j >= first + count) continue;
+        EXPECT_FLOAT_EQ(copy[static_cast<size_t>(j - first)], expected);
+      }
+      EXPECT_EQ(copy[static_cast<size_t>(count)], -1);
+    }
   }
-  return bytes;
 }
 
 // The values of the codes, in the layout of the weight.
@@ -187,7 +210,7 @@ TEST(Calibrated, OutputsAreNearerThanRounded) {
         const auto bytes = packed_values(stored, type);
         ASSERT_TRUE(can_calibrate(dims, encoding));
         // Plain codes may be packed; compares one scale per block.
-        const Encoded calibrated = encode_calibrated(bytes, type, dims, encoding, moments, pool);
+        const Encoded calibrated = encode_calibrated(bytes, type, dims, encoding, moments, 2, pool);
         Encoded plain = encode(bytes, type, dims, encoding, pool);
         if (!plain.packed.empty()) {
           plain.codes = Buffer(static_cast<size_t>(kChannels * kInputs));
@@ -238,21 +261,23 @@ TEST(Calibrated, UglyWeightsAndInputs) {
     values[2 * kInputs + i] = i == 5 ? 60000.0f : 0x1p-24f;
   }
   const auto bytes = packed_values(values, DataType::Float16);
-  for (const bool seen : {false, true}) {
-    InputMoments moments(kInputs);  // all zeros, or one constant input
-    if (seen) {
-      const std::vector<float> same(kInputs * 4, 2.0f);
-      add_inputs(moments, same.data(), 4, pool);
+  for (const int rounds : {0, 3}) {
+    for (const bool seen : {false, true}) {
+      InputMoments moments(kInputs);  // all zeros, or one constant input
+      if (seen) {
+        const std::vector<float> same(kInputs * 4, 2.0f);
+        add_inputs(moments, same.data(), 4, pool);
+      }
+      const Encoded encoded = encode_calibrated(bytes, DataType::Float16, {3, kInputs}, encoding,
+                                                moments, rounds, pool);
+      EXPECT_TRUE(std::isfinite(encoded.squared_error));
+      const auto now = decoded(encoded, encoding, {3, kInputs}, DataType::Float16);
+      for (size_t i = 0; i < kInputs; ++i) {
+        EXPECT_EQ(now[i], 0);
+        EXPECT_NEAR(now[kInputs + i], 0.25, 0.02);
+      }
+      EXPECT_NEAR(now[2 * kInputs + 5], 60000.0, 100);
     }
-    const Encoded encoded =
-        encode_calibrated(bytes, DataType::Float16, {3, kInputs}, encoding, moments, pool);
-    EXPECT_TRUE(std::isfinite(encoded.squared_error));
-    const auto now = decoded(encoded, encoding, {3, kInputs}, DataType::Float16);
-    for (size_t i = 0; i < kInputs; ++i) {
-      EXPECT_EQ(now[i], 0);
-      EXPECT_NEAR(now[kInputs + i], 0.25, 0.02);
-    }
-    EXPECT_NEAR(now[2 * kInputs + 5], 60000.0, 100);
   }
 }
 

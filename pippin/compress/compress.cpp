@@ -281,10 +281,11 @@ class Compressor {
     auto source = value.source;
     if (source == nullptr) source = std::make_shared<OwnBytes>(value.read_bytes());
     auto job = std::make_shared<Job>(name, source, type.data_type, type.dims, encoding, workers_,
-                                     statistics_);
+                                     statistics_, recipe_.rounds);
     jobs_[owner].push_back({{encoding, type.dims}, job});
     const uint64_t after = stored_bytes(*job, encoding);
-    result_.compressed.push_back({name, scheme, type.num_elements(), before, after, job});
+    result_.compressed.push_back({name, scheme, type.num_elements(), type.dims[weight.channel_axis],
+                                  type.dims[weight.input_axis], before, after, job});
     return job;
   }
 

@@ -22,6 +22,7 @@ struct CompressedWeight {
   std::string name;
   Scheme scheme;  // without defaults
   int64_t elements = 0;
+  int64_t channels = 0, inputs = 0;  // sizes of the axes of palettes and of blocks
   uint64_t bytes_before = 0, bytes_after = 0;
   std::shared_ptr<Job> job;  // its measure() is known after the package has been written
 };
@@ -53,7 +54,7 @@ mil::Opset needed_opset(const Recipe& recipe);
 // Unsupported, by name, for forms that the model's opset does not have (CoreML6 and CoreML7: int8
 // and uint8 per tensor or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all others
 // need CoreML8). `num_threads` 0: all. With `statistics`, the weights whose inputs are known are
-// quantized with error feedback (error_feedback.h).
+// quantized with error feedback (error_feedback.h) and improved (improve.h).
 Result compress(mil::Model& model, const Recipe& recipe, int num_threads = 0,
                 std::shared_ptr<InputStatistics> statistics = nullptr);
 // The same for models that belong together: a pattern must match a weight in one of them.

@@ -19,7 +19,7 @@ namespace {
 
 // The scale of a larger block is chosen from its distribution.
 constexpr int64_t kLargeBlock = int64_t{1} << 17;
-constexpr size_t kPiece = size_t{1} << 14;
+constexpr size_t kValuesAtOnce = size_t{1} << 14;
 
 double energy_of(std::span<const float> values) {
   double sums[4] = {};
@@ -163,7 +163,7 @@ class Encoder {
   template <typename Visit>
   void for_each_piece(Worker& worker, int64_t offset, int64_t size, Visit&& visit) const {
     while (size > 0) {
-      worker.values.resize(std::min(kPiece, static_cast<size_t>(size)));
+      worker.values.resize(std::min(kValuesAtOnce, static_cast<size_t>(size)));
       load_pruned(worker, offset, worker.values);
       visit(offset, std::span(worker.values));
       offset += static_cast<int64_t>(worker.values.size());
@@ -180,8 +180,8 @@ class Encoder {
     std::vector<float> singles;
     std::vector<uint16_t> bits;
     grid_.for_each_run(block, [&](int64_t offset, int64_t size) {
-      for (int64_t begin = 0; begin < size; begin += static_cast<int64_t>(kPiece)) {
-        const auto count = std::min(kPiece, static_cast<size_t>(size - begin));
+      for (int64_t begin = 0; begin < size; begin += static_cast<int64_t>(kValuesAtOnce)) {
+        const auto count = std::min(kValuesAtOnce, static_cast<size_t>(size - begin));
         if (half_) {
           bits.resize(count);
           std::memcpy(bits.data(), bytes_.data() + (offset + begin) * 2, count * 2);

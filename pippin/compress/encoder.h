@@ -20,6 +20,7 @@ struct Encoded {
   std::vector<float> luts;       // Palette, 2^bits entries per palette, integers of int8_lut too
   std::vector<uint8_t> mask;     // one byte (0, 1) per element; empty without pruning
   double squared_error = 0, energy = 0;
+  double output_error = 0;  // with known inputs: of the products with them, relative to others
 };
 
 // `bytes` are the packed elements of a weight of `type`, Float16 or Float32. Polls check_cancel().

@@ -74,14 +74,15 @@ class PartSource : public mil::TensorSource {
 
 Job::Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
          Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
-         std::shared_ptr<InputStatistics> statistics)
+         std::shared_ptr<InputStatistics> statistics, int rounds)
     : name_(std::move(name)),
       source_(std::move(source)),
       type_(type),
       dims_(std::move(dims)),
       encoding_(std::move(encoding)),
       workers_(std::move(workers)),
-      statistics_(std::move(statistics)) {}
+      statistics_(std::move(statistics)),
+      rounds_(rounds) {}
 
 std::shared_ptr<const mil::TensorSource> Job::part(Part part) {
   const std::lock_guard lock(mutex_);
@@ -167,12 +168,12 @@ void Job::compute() {
     if (moments != nullptr && moments->size != dims_[encoding_.input_axis]) moments = nullptr;
   }
   Encoded encoded = moments != nullptr ? encode_calibrated(bytes, type_, dims_, encoding_, *moments,
-                                                           workers_->pool)
+                                                           rounds_, workers_->pool)
                                        : encode(bytes, type_, dims_, encoding_, workers_->pool);
   if (!std::isfinite(encoded.energy)) {
     fail(ErrorCode::InvalidFile, "{}: a value is not finite, so it cannot be compressed", name_);
   }
-  measure_ = {encoded.squared_error, encoded.energy, moments != nullptr};
+  measure_ = {encoded.squared_error, encoded.energy, moments != nullptr, encoded.output_error};
   moments.reset();
   if (wants(Part::Values)) {
     const size_t size = type_ == mil::DataType::Float16 ? 2 : 4;

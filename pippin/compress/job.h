@@ -42,15 +42,17 @@ enum class Part : uint8_t {
 struct Measure {
   double squared_error = 0, energy = 0;
   bool calibrated = false;  // using statistics of its inputs: see error_feedback.h
+  // Calibrated: the squared error of the products with these inputs, in units of the weight.
+  double output_error = 0;
 };
 
 class Job : public std::enable_shared_from_this<Job> {
  public:
   // `source` has `dims` elements of `type`, Float16 or Float32. `name` is used in messages and to
-  // look up `statistics`.
+  // look up `statistics`, with which codes are improved in `rounds` rounds.
   Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
       Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
-      std::shared_ptr<InputStatistics> statistics = nullptr);
+      std::shared_ptr<InputStatistics> statistics = nullptr, int rounds = 0);
 
   // Returns the same object while it is alive: sharing it means sharing its place in a file.
   std::shared_ptr<const mil::TensorSource> part(Part part);
@@ -74,6 +76,7 @@ class Job : public std::enable_shared_from_this<Job> {
   Encoding encoding_;
   std::shared_ptr<Workers> workers_;
   std::shared_ptr<InputStatistics> statistics_;
+  int rounds_;
   mutable std::mutex mutex_;
   static constexpr size_t kParts = 6;
   std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive

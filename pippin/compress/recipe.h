@@ -67,6 +67,9 @@ struct Recipe {
   std::vector<std::string> exempt;        // like `except`, but may match none
   int64_t min_elements = 2048;
   bool recompress = false;  // also weights that are already compressed
+  // Rounds that improve codes, scales and palettes of weights with known inputs after error
+  // feedback (improve.h).
+  int rounds = 4;
 };
 
 // Whether the whole name matches the pattern.
