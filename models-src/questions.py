@@ -447,7 +447,3 @@ ALL = [(addition, 10), (subtraction, 8), (apples, 4), (next_number, 3), (count, 
        (feelings, 3), (say, 5), (name_list, 5), (unknown, 9)]
 FUNCTIONS = [function for function, _ in ALL]
 WEIGHTS = [weight for _, weight in ALL]
-
-
-def any_question(rng):
-    return rng.choices(FUNCTIONS, WEIGHTS)[0](rng)

@@ -53,6 +53,9 @@ inline constexpr const char* kLateKey = "pippin.late_interaction";
 inline constexpr const char* kPaddingKey = "pippin.padding";
 inline constexpr const char* kSeen = "seen";
 inline constexpr const char* kFilled = "filled";
+// The case of letters that texts get before the tokenizer (kLower).
+inline constexpr const char* kCaseKey = "pippin.case";
+inline constexpr const char* kLower = "lower";
 // The original purpose of a model whose folder does not mention embeddings (kLanguageModel).
 inline constexpr const char* kStatesOfKey = "pippin.states_of";
 inline constexpr const char* kLanguageModel = "language model";

@@ -19,6 +19,18 @@
 //                      runStarts   int32 (q)          if rows see each other and layers have
 //                                                     windows: the first slot that a window may not
 //                                                     hide
+//
+// Models with a multi-token prediction layer have a further function, which shares the weights of
+// the embedding and the head. It predicts the tokens after the next one, as drafts:
+//
+//   mtp, mtp_NAME      inputIds        int32 (1, q)
+//                      previousStates  float (1, q, width): of the tokens before these
+//                      causalMask      float (1, 1, q, end); slot 0 should be hidden from later
+//                                      tokens, since no token is before the first one
+//
+// It gives logits and hiddenStates, and keeps mtp_keyCache and mtp_valueCache, which have a slot
+// for each token. previousStates are the hiddenStates of `main`, what its head reads, float (1, q,
+// width); where `main` has not computed a token yet, those of this function.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +77,18 @@ inline constexpr const char* kSightRuns = "runs";
 inline constexpr const char* kSightPrompt = "prompt";
 // The id that processors write into a prompt for each row of a picture.
 inline constexpr const char* kRowPlaceholderKey = "pippin.row_placeholder";
+
+inline constexpr const char* kPredict = "mtp";
+inline std::string predict_of(const std::string& adapter) {
+  return std::string(kPredict) + "_" + adapter;
+}
+inline constexpr const char* kPreviousStates = "previousStates";
+inline constexpr const char* kHiddenStates = "hiddenStates";
+inline constexpr const char* kPredictStates = "mtp_";  // the prefix of its states' names
+
+// Of models that are opened with adapters that each run chooses from: float (adapters), what each
+// adapter's change is multiplied by. Packages do not have it.
+inline constexpr const char* kAdapterNumbers = "adapterNumbers";
 
 // User-defined metadata: the adapters' names, separated by commas.
 inline constexpr const char* kAdaptersKey = "pippin.adapters";

@@ -4,7 +4,6 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
-#include "pippin/base/files/mapped_file.h"
 #include "pippin/image/orientation.h"
 #include "pippin/image/picture_formats.h"
 #include "pippin/image/picture_frames.h"
@@ -68,10 +67,6 @@ void check_frames(int64_t width, int64_t height, size_t frames, const std::strin
 
 Picture parse_model_picture(ByteSpan file, const std::string& name, const PictureLimits& limits) {
   return std::move(parse_frames(file, name, limits, 1).at(0));
-}
-
-Picture read_model_picture(const std::filesystem::path& path, const PictureLimits& limits) {
-  return parse_model_picture(MappedFile::open(path)->bytes(), path.filename().string(), limits);
 }
 
 std::vector<Picture> parse_model_frames(ByteSpan file, const std::string& name,

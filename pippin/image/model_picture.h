@@ -6,7 +6,6 @@
 // applied.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,6 @@ inline constexpr PictureLimits kModelPictureLimits{.max_pixels = int64_t{1} << 2
 // decoded, and Unsupported if the library for the format cannot be loaded.
 Picture parse_model_picture(ByteSpan file, const std::string& name,
                             const PictureLimits& limits = kModelPictureLimits);
-Picture read_model_picture(const std::filesystem::path& path,
-                           const PictureLimits& limits = kModelPictureLimits);
 
 // Returns the frames of an animated GIF, PNG or WebP, each as it is shown, or one picture. The
 // limit is for the pixels of all frames.

@@ -10,7 +10,7 @@
 namespace pippin::models {
 namespace {
 
-nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& model) {
+nn::ExpertsOptions afmoe_experts(const Config& config, const nn::DecoderOptions& model) {
   nn::ExpertsOptions experts = experts_of(config, model, {.count = 64, .top_k = 6, .width = 1408});
   nn::RouterOptions& router = experts.router;
   router.path = "router.gate";
@@ -60,7 +60,7 @@ nn::DecoderOptions afmoe(const Config& config) {
     if (!sliding[i]) attention.rope.reset();
   }
   const auto dense = config.find("num_dense_layers");
-  use_experts_after(model, experts_in(config, model),
+  use_experts_after(model, afmoe_experts(config, model),
                     dense ? std::max<int64_t>(0, dense->as_int()) : 1);
   return model;
 }

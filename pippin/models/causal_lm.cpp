@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,11 +14,14 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/nn/attention/stateful_cache.h"
+#include "pippin/nn/prediction_head.h"
 #include "pippin/nn/weights/lora.h"
+#include "pippin/nn/weights/run_adapters.h"
 
 namespace pippin::models {
 namespace {
@@ -75,7 +79,7 @@ mil::FunctionDescription describe(const std::string& name, int64_t context,
   function.outputs.push_back(mil::array_feature(
       stateful::kLogits, "Scores of the next token, for every new position", type));
   for (const auto& shape : cache.states) {
-    function.states.push_back(mil::state_feature(shape.name, type, shape.dims));
+    function.states.push_back(mil::state_feature(cache.prefix + shape.name, type, shape.dims));
   }
   return function;
 }
@@ -96,7 +100,26 @@ struct Recording {
   int64_t context;
   const nn::StatefulCacheShape& cache;
   mil::DataType type;
+  const nn::PredictionHead* prediction;  // null: none
+  nn::RunAdapters* adapters;             // null: none
 };
+
+// Declares the input of adapters that runs choose from.
+void begin_adapters(const Recording& recording, array::Builder& builder,
+                    mil::FunctionDescription& function) {
+  if (recording.adapters == nullptr) return;
+  const int64_t count = recording.adapters->count();
+  function.inputs.push_back(mil::array_feature(stateful::kAdapterNumbers,
+                                               "How much of each adapter's change is added",
+                                               recording.type, {count}));
+  recording.adapters->begin_function(
+      builder.input(stateful::kAdapterNumbers, recording.type, {count}));
+}
+
+void describe_hidden(mil::FunctionDescription& function, mil::DataType type) {
+  function.outputs.push_back(mil::array_feature(
+      stateful::kHiddenStates, "What the head reads, for every new position", type));
+}
 
 // Like Decoder's operator(), with the results of the embedding, each layer and the final norm as
 // outputs.
@@ -171,8 +194,16 @@ void record_function(const Recording& recording, const std::string& name,
   model.specification_version = mil::specification_version(builder.opset());
   model.functions.push_back(
       describe(name, recording.context, recording.cache, lengths, recording.type));
+  begin_adapters(recording, builder, model.functions.back());
   if (layer_outputs) {
     record_layers(recording, ids, cache, pass, builder, model.functions.back());
+  } else if (recording.prediction != nullptr) {
+    const nn::Decoder& decoder = recording.decoder;
+    const array::Array hidden = decoder.normed(decoder.body(ids, nullptr, cache, pass));
+    const auto logits = decoder.head_parts(hidden, {decoder.options().vocab_size});
+    builder.output(stateful::kLogits, logits.front());
+    builder.output(stateful::kHiddenStates, hidden);
+    describe_hidden(model.functions.back(), recording.type);
   } else {
     builder.output(stateful::kLogits, recording.decoder(ids, cache, pass));
   }
@@ -227,9 +258,52 @@ void record_rows(const Recording& recording, const std::string& name, const Quer
                               mil::DataType::Int32, {query}, {query_range.lower}, {query_range});
   }
   array::named(builder.dim_array(pass.past), "past");
+  begin_adapters(recording, builder, function);
   model.functions.push_back(std::move(function));
   builder.output(stateful::kLogits, recording.decoder(ids, {rows, are_rows}, cache, pass));
   model.program.functions.emplace(name, builder.build());
+}
+
+// The function of the prediction layer.
+void record_prediction(const Recording& recording, const std::string& name,
+                       const QueryLengths& lengths, mil::Model& model) {
+  const nn::StatefulCacheShape shape({recording.prediction->needs()}, recording.context,
+                                     stateful::kPredictStates);
+  const int64_t width = recording.decoder.options().hidden_size;
+  const mil::SizeRange range = lengths.range();
+  array::Builder builder;
+  const mil::Dim query = lengths.dim();
+  const mil::Dim end = mil::Dim::symbol("end", range.lower, recording.context);
+  mil::FunctionDescription function =
+      describe(name, recording.context, shape, lengths, recording.type);
+  const array::Array ids = builder.input(stateful::kIds, mil::DataType::Int32, {1, query});
+  const array::Array mask = builder.input(stateful::kMask, recording.type, {1, 1, query, end});
+  function.inputs.push_back(mil::array_feature(
+      stateful::kPreviousStates, "hiddenStates of the tokens before the new positions",
+      recording.type, {1, range.lower, width}, {{1, 1}, range, {width, width}}));
+  const array::Array previous =
+      builder.input(stateful::kPreviousStates, recording.type, {1, query, width});
+  nn::StatefulCache cache(builder, recording.type, shape);
+  const nn::Pass pass{end - query, query, end, mask};
+  array::named(builder.dim_array(pass.past), "past");
+  describe_hidden(function, recording.type);
+  model.functions.push_back(std::move(function));
+  const auto result = (*recording.prediction)(ids, previous, cache, pass);
+  builder.output(stateful::kLogits, result.logits);
+  builder.output(stateful::kHiddenStates, result.hidden);
+  model.program.functions.emplace(name, builder.build());
+}
+
+// Null if the checkpoint has no prediction layer, or none that is complete.
+std::unique_ptr<const nn::PredictionHead> prediction_head(const nn::Parameters& source,
+                                                          const nn::Decoder& decoder) {
+  if (!nn::PredictionHead::exists(source, decoder)) return nullptr;
+  try {
+    return std::make_unique<nn::PredictionHead>(source, decoder);
+  } catch (const Error& error) {
+    log_warn("no drafts of the prediction layer: {}", error.what());
+    return nullptr;
+  }
 }
 
 // Requires a name that MIL allows and that is not in use.
@@ -248,7 +322,8 @@ void check_function_name(const std::string& name, const mil::Model& model) {
 }  // namespace
 
 mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
-                            const nn::Parameters& parameters, const BuildOptions& options) {
+                            const nn::Parameters& parameters, const BuildOptions& options,
+                            const AdapterOpener& adapters) {
   std::vector<nn::MixerNeeds> layers;
   for (const nn::LayerOptions& layer : decoder.layers) layers.push_back(layer.needs());
   const nn::StatefulCacheShape cache(layers, context);
@@ -282,35 +357,48 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
     model.metadata.user_defined[stateful::kRowPlaceholderKey] =
         std::to_string(decoder.row_input->placeholder);
   }
+  // A draft is one token. Adapters that runs choose from have no part for the prediction layer.
+  const bool predicts = options.prediction && options.run_adapters.empty() &&
+                        !options.layer_outputs && lengths.range().lower == 1;
   const auto record = [&](const nn::Parameters& source, const std::string& name,
-                          const std::string& prefill_name, const std::string& rows_name) {
+                          const std::string& prefill_name, const std::string& rows_name,
+                          const std::string& predict_name) {
     const nn::Decoder recorded(source, decoder, context);
-    const Recording recording{recorded, context, cache, parameters.type()};
+    const auto prediction = predicts ? prediction_head(source, recorded) : nullptr;
+    const Recording recording{recorded,          context,          cache,
+                              parameters.type(), prediction.get(), parameters.run_adapters().get()};
     check_function_name(name, model);
     record_function(recording, name, lengths, options.layer_outputs, model);
     if (takes_rows) {
       check_function_name(rows_name, model);
       record_rows(recording, rows_name, lengths, model);
     }
+    if (prediction != nullptr) {
+      check_function_name(predict_name, model);
+      record_prediction(recording, predict_name, lengths, model);
+    }
     if (options.prefill_length == 0) return;
     check_function_name(prefill_name, model);
     record_function(recording, prefill_name, {{options.prefill_length}, context},
                     options.layer_outputs, model);
   };
-  const auto open = [](const std::filesystem::path& folder) {
-    return nn::LoraAdapter::open(folder);
-  };
   using Adapting = nn::Parameters::Adapting;
   if (!options.fused_adapter.empty() && !options.adapters.empty()) {
     fail(ErrorCode::InvalidArgument, "a fused adapter and separate adapters exclude each other");
   }
+  if (!options.run_adapters.empty()) {
+    std::vector<std::shared_ptr<const nn::LoraAdapter>> opened;
+    opened.reserve(options.run_adapters.size());
+    for (const auto& folder : options.run_adapters) opened.push_back(adapters.open(folder));
+    parameters.choose(std::make_shared<nn::RunAdapters>(std::move(opened), options.half_adapters));
+  }
   record(options.fused_adapter.empty()
              ? parameters
-             : parameters.adapted(open(options.fused_adapter), Adapting::Fuse),
-         families::kMain, stateful::kPrefill, stateful::kRows);
+             : parameters.adapted(adapters.open(options.fused_adapter), Adapting::Fuse),
+         families::kMain, stateful::kPrefill, stateful::kRows, stateful::kPredict);
   for (const auto& [name, folder] : options.adapters) {
-    record(parameters.adapted(open(folder), Adapting::Separate), name, stateful::prefill_of(name),
-           stateful::rows_of(name));
+    record(parameters.adapted(adapters.open(folder), Adapting::Separate), name,
+           stateful::prefill_of(name), stateful::rows_of(name), stateful::predict_of(name));
     std::string& names = model.metadata.user_defined[stateful::kAdaptersKey];
     names += (names.empty() ? "" : ",") + name;
   }

@@ -138,6 +138,12 @@ EncoderDescription siglip_pair(const Config& config) {
   return model;
 }
 
+EncoderDescription siglip2_pair(const Config& config) {
+  EncoderDescription model = siglip_pair(config);
+  model.lowers_case = true;
+  return model;
+}
+
 EncoderDescription aimv2_pair(const Config& config) {
   const Config text = text_part(config);
   EncoderDescription model = clip_like_text(

@@ -13,7 +13,7 @@ namespace pippin::models {
 
 namespace {
 
-nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& model) {
+nn::ExpertsOptions cohere2_experts(const Config& config, const nn::DecoderOptions& model) {
   nn::ExpertsOptions experts = experts_of(
       config, model, {.count = 8, .top_k = 2, .width_key = "intermediate_size", .width = 22528});
   const std::string chosen = config.text("expert_selection_fn", "softmax");
@@ -67,7 +67,7 @@ nn::DecoderOptions cohere2_moe(const Config& given) {
   }
   const int64_t width =
       config.size("prefix_dense_intermediate_size", model.layers.at(0).mlp().hidden_features);
-  const nn::ExpertsOptions experts = experts_in(config, model);
+  const nn::ExpertsOptions experts = cohere2_experts(config, model);
   const bool turned = config.size("prefix_dense_sliding_window_pattern", 1, kMaxLayers) == 1;
   use_experts_by_type(config, model, experts, 0);
   for (nn::LayerOptions& layer : model.layers) {

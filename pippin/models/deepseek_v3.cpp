@@ -22,6 +22,7 @@ nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& d
   add_shared_experts(config, experts, model, "n_shared_experts", 1);
   use_experts_by_type(config, model, experts, defaults.dense);
   skip_prediction_layers(config, model, 0);
+  predict_like_deepseek(model);
   return model;
 }
 

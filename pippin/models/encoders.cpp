@@ -14,7 +14,7 @@ namespace {
 
 struct EncoderArchitecture {
   std::string_view model_type;
-  EncoderDescription (*describe)(const Config& config);
+  DescribeEncoder* describe;
 };
 
 // An explicit list: a static library drops objects that only register themselves.
@@ -55,6 +55,7 @@ constexpr std::array kEncoders = {
     EncoderArchitecture{"roberta-prelayernorm", roberta_prelayernorm},
     EncoderArchitecture{"roformer", roformer},
     EncoderArchitecture{"siglip", siglip_pair},
+    EncoderArchitecture{"siglip2", siglip2_pair},
     EncoderArchitecture{"squeezebert", squeezebert},
     EncoderArchitecture{"t5", t5_encoder},
     EncoderArchitecture{"t5gemma", t5gemma_encoder},

@@ -41,42 +41,19 @@ struct EncoderDescription {
   bool sees_padding = false;
   // Texts are filled with the tokenizer's padding token up to the context, and attend to it.
   bool fills_texts = false;
+  // Texts are in lower case, whatever the tokenizer does.
+  bool lowers_case = false;
 };
 
-EncoderDescription aimv2_pair(const Config& config);  // clip_text.cpp: the text side
-EncoderDescription albert(const Config& config);
-EncoderDescription bart_encoder(const Config& config);  // bart.cpp
-EncoderDescription bert(const Config& config);
-EncoderDescription clip_pair(const Config& config);  // clip_text.cpp: the text side
-EncoderDescription clip_text(const Config& config);
-EncoderDescription convbert(const Config& config);
-EncoderDescription data2vec_text(const Config& config);
-EncoderDescription deberta(const Config& config);
-EncoderDescription deberta_v2(const Config& config);
-EncoderDescription distilbert(const Config& config);
-EncoderDescription electra(const Config& config);
-EncoderDescription ernie(const Config& config);
-EncoderDescription esm(const Config& config);
-EncoderDescription eurobert(const Config& config);
-EncoderDescription gemma3_encoder(const Config& config);  // gemma3.cpp
-EncoderDescription gte_new(const Config& config);
-EncoderDescription jina_bert(const Config& config);
-EncoderDescription jina_embeddings_v3(const Config& config);
-EncoderDescription megatron_bert(const Config& config);
-EncoderDescription metaclip_2_pair(const Config& config);  // clip_text.cpp: the text side
-EncoderDescription modernbert(const Config& config);
-EncoderDescription modernvbert(const Config& config);  // modernbert.cpp
-EncoderDescription mpnet(const Config& config);
-EncoderDescription nomic_bert(const Config& config);
-EncoderDescription roberta(const Config& config);
-EncoderDescription roberta_prelayernorm(const Config& config);
-EncoderDescription roformer(const Config& config);
-EncoderDescription siglip_pair(const Config& config);  // clip_text.cpp: the text side
-EncoderDescription squeezebert(const Config& config);
-EncoderDescription t5_encoder(const Config& config);
-EncoderDescription t5gemma_encoder(const Config& config);
-EncoderDescription t5gemma2_encoder(const Config& config);  // t5gemma2.cpp
-EncoderDescription umt5_encoder(const Config& config);
+// In files of their names, except for bart_encoder (bart.cpp), gemma3_encoder (gemma3.cpp),
+// modernvbert (modernbert.cpp), t5gemma2_encoder (t5gemma2.cpp), umt5_encoder (t5_encoder.cpp) and
+// the text sides of pairs (clip_text.cpp).
+using DescribeEncoder = EncoderDescription(const Config& config);
+DescribeEncoder aimv2_pair, albert, bart_encoder, bert, clip_pair, clip_text, convbert,
+    data2vec_text, deberta, deberta_v2, distilbert, electra, ernie, esm, eurobert, gemma3_encoder,
+    gte_new, jina_bert, jina_embeddings_v3, megatron_bert, metaclip_2_pair, modernbert, modernvbert,
+    mpnet, nomic_bert, roberta, roberta_prelayernorm, roformer, siglip_pair, siglip2_pair,
+    squeezebert, t5_encoder, t5gemma_encoder, t5gemma2_encoder, umt5_encoder;
 
 bool is_encoder_type(std::string_view model_type);
 

@@ -6,8 +6,9 @@
 #include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
+namespace {
 
-nn::DecoderOptions ernie4_5_moe(const Config& config) {
+nn::DecoderOptions before_experts(const Config& config, bool bias) {
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 103424,
                                                  .hidden_size = 2560,
                                                  .intermediate_size = 12288,
@@ -18,13 +19,20 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
                                                  .epsilon = 1e-5,
                                                  .rope_theta = 5e5,
                                                  .tied = true});
-  const bool bias = config.flag("use_bias", false);
-  model.head_bias = bias;
   for (nn::LayerOptions& layer : model.layers) {
     layer.attention().qkv_bias = layer.attention().output_bias = bias;
     layer.attention().interleaved = true;
     layer.mlp().bias = bias;
   }
+  return model;
+}
+
+}  // namespace
+
+nn::DecoderOptions ernie4_5_moe(const Config& config) {
+  const bool bias = config.flag("use_bias", false);
+  nn::DecoderOptions model = before_experts(config, bias);
+  model.head_bias = bias;
   nn::ExpertsOptions experts = experts_of(config, model,
                                           {.count_key = "moe_num_experts",
                                            .count = 64,
@@ -62,22 +70,8 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
 // The language model of ERNIE 4.5-VL, whose experts for text come first, with the first of each
 // list of sizes.
 nn::DecoderOptions ernie4_5_vl_moe_text(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 103424,
-                                                 .hidden_size = 2560,
-                                                 .intermediate_size = 12288,
-                                                 .num_layers = 28,
-                                                 .num_heads = 20,
-                                                 .num_kv_heads = 4,
-                                                 .context = 131072,
-                                                 .epsilon = 1e-5,
-                                                 .rope_theta = 5e5,
-                                                 .tied = true});
   const bool bias = config.flag("use_bias", false);
-  for (nn::LayerOptions& layer : model.layers) {
-    layer.attention().qkv_bias = layer.attention().output_bias = bias;
-    layer.attention().interleaved = true;
-    layer.mlp().bias = bias;
-  }
+  nn::DecoderOptions model = before_experts(config, bias);
   const auto widths = config.find("moe_intermediate_size");
   const bool listed = widths && widths->is_array() && widths->size() > 0;
   nn::ExpertsOptions experts = experts_of(config, model,

@@ -26,6 +26,7 @@ nn::DecoderOptions grouped_like(const Config& config, const Defaults& defaults, 
   add_shared_experts(config, experts, model, "n_shared_experts", 1);
   use_experts_by_type(config, model, experts, dense);
   skip_prediction_layers(config, model, 0);
+  predict_like_deepseek(model);
   return model;
 }
 

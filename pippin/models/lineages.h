@@ -31,6 +31,9 @@ nn::LayerRowsOptions layer_rows(const Config& config, const nn::DecoderOptions& 
 void share_keys(const Config& config, const std::vector<bool>& sliding, nn::DecoderOptions& model,
                 int64_t fallback);
 
+// Mixtral's sizes, and its experts (mixtral.cpp), which are not in the layers yet.
+nn::DecoderOptions mixtral_like(const Config& config, nn::ExpertsOptions& experts);
+
 // OLMo 2's layers and sizes (olmo2.cpp).
 Defaults olmo2_defaults();
 nn::DecoderOptions olmo2_like(const Config& config, const Defaults& defaults);

@@ -149,10 +149,18 @@ def llama3_frequencies(dims, theta, scaling):
     return result
 
 
-def llama(config, ids, get, frequencies=None, feed_forward=None):
+def qkv(y, get, path, count, kv, size):
+    hidden = len(y[0])
+    q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
+    k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
+    v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+    return q, k, v
+
+
+def llama(config, ids, get, frequencies=None, feed_forward=None, is_qwen3=False):
     """feed_forward(rows, path of the layer): another one than the gated MLP."""
     hidden, count, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
-    size, epsilon = hidden // count, config["rms_norm_eps"]
+    size, epsilon = config.get("head_dim", hidden // count), config["rms_norm_eps"]
     frequencies = frequencies or llama3_frequencies(size, config["rope_theta"], config["rope_scaling"])
     feed_forward = feed_forward or (
         lambda rows, path: gated_mlp(get, path + "mlp.", rows, hidden, config["intermediate_size"], silu))
@@ -161,36 +169,21 @@ def llama(config, ids, get, frequencies=None, feed_forward=None):
     for layer in range(config["num_hidden_layers"]):
         path = "model.layers.%d." % layer
         y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
-        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
-        k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
-        v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+        q, k, v = qkv(y, get, path, count, kv, size)
+        if is_qwen3:
+            q = [rms_norm(h, get(path + "self_attn.q_norm.weight", size), epsilon) for h in q]
+            k = [rms_norm(h, get(path + "self_attn.k_norm.weight", size), epsilon) for h in k]
         y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
         x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
         y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
         x = add(x, feed_forward(y, path))
     x = rms_norm(x, get("model.norm.weight", hidden), epsilon)
-    return linear(x, get("lm_head.weight", config["vocab_size"], hidden))
+    return linear(x, embedding if is_qwen3 else get("lm_head.weight", config["vocab_size"], hidden))
 
 
 def qwen3(config, ids, get):
-    hidden, count, kv = config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"]
-    size, epsilon = config["head_dim"], config["rms_norm_eps"]
-    frequencies = rope(size, config["rope_theta"])
-    embedding = get("model.embed_tokens.weight", config["vocab_size"], hidden)
-    x = [embedding[i] for i in ids]
-    for layer in range(config["num_hidden_layers"]):
-        path = "model.layers.%d." % layer
-        y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
-        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
-        k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
-        v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
-        q = [rotated(rms_norm(h, get(path + "self_attn.q_norm.weight", size), epsilon), frequencies) for h in q]
-        k = [rotated(rms_norm(h, get(path + "self_attn.k_norm.weight", size), epsilon), frequencies) for h in k]
-        y = attention(q, k, v, size**-0.5)
-        x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
-        y = rms_norm(x, get(path + "post_attention_layernorm.weight", hidden), epsilon)
-        x = add(x, gated_mlp(get, path + "mlp.", y, hidden, config["intermediate_size"], silu))
-    return linear(rms_norm(x, get("model.norm.weight", hidden), epsilon), embedding)
+    """Llama with a norm on each head of q and k, and the embedding as its head."""
+    return llama(config, ids, get, rope(config["head_dim"], config["rope_theta"]), is_qwen3=True)
 
 
 def gemma2(config, ids, get):
@@ -206,9 +199,7 @@ def gemma2(config, ids, get):
     for layer in range(config["num_hidden_layers"]):
         path = "model.layers.%d." % layer
         y = norm(x, path + "input_layernorm.weight")
-        q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
-        k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
-        v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+        q, k, v = qkv(y, get, path, count, kv, size)
         y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v,
                       config["query_pre_attn_scalar"] ** -0.5, config["sliding_window"] if layer % 2 == 0 else None,
                       config["attn_logit_softcapping"])
@@ -348,9 +339,7 @@ def bamba(config, ids, get):
         path = "model.layers.%d." % layer
         y = rms_norm(x, get(path + "input_layernorm.weight", hidden), epsilon)
         if layer in config["attn_layer_indices"]:
-            q = heads(linear(y, get(path + "self_attn.q_proj.weight", count * size, hidden)), count)
-            k = heads(linear(y, get(path + "self_attn.k_proj.weight", kv * size, hidden)), kv)
-            v = heads(linear(y, get(path + "self_attn.v_proj.weight", kv * size, hidden)), kv)
+            q, k, v = qkv(y, get, path, count, kv, size)
             y = attention([rotated(h, frequencies) for h in q], [rotated(h, frequencies) for h in k], v, size**-0.5)
             x = add(x, linear(y, get(path + "self_attn.o_proj.weight", hidden, count * size)))
         else:

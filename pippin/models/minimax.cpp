@@ -4,8 +4,8 @@
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
-#include "pippin/models/config/experts_config.h"
 #include "pippin/models/config/state_spaces.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 namespace {
@@ -25,25 +25,8 @@ std::vector<double> decay_rates(int64_t heads, size_t layer, size_t num_layers) 
 }  // namespace
 
 nn::DecoderOptions minimax(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 32000,
-                                                 .hidden_size = 4096,
-                                                 .intermediate_size = 14336,
-                                                 .num_layers = 32,
-                                                 .num_heads = 32,
-                                                 .num_kv_heads = 8,
-                                                 .context = 131072,
-                                                 .epsilon = 1e-5,
-                                                 .rope_theta = 1e6});
-  nn::ExpertsOptions experts = experts_of(config, model,
-                                          {.count_key = "num_local_experts",
-                                           .count = 8,
-                                           .top_k = 2,
-                                           .width_key = "intermediate_size",
-                                           .width = 14336});
-  experts.router.normalized = true;
-  experts.weights.gate = "w1";
-  experts.weights.up = "w3";
-  experts.weights.down = "w2";
+  nn::ExpertsOptions experts;
+  nn::DecoderOptions model = mixtral_like(config, experts);
   const size_t count = model.layers.size();
   // By default, the first layer and every other one have full attention.
   std::vector<bool> full(count);

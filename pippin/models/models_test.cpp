@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
@@ -67,13 +68,7 @@ class TinyModel {
 };
 
 std::string error_of(const TinyModel& model, const BuildOptions& options = {}) {
-  try {
-    build(model.path(), options);
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return "no error";
+  return thrown_message([&] { build(model.path(), options); });
 }
 
 TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {

@@ -22,15 +22,17 @@ nn::DecoderOptions layers_of(const Config& config, const Defaults& defaults) {
 }  // namespace
 
 nn::DecoderOptions qwen3_5_text(const Config& config) {
-  return layers_of(config, {.vocab_size = 248320,
-                            .hidden_size = 4096,
-                            .intermediate_size = 12288,
-                            .num_layers = 32,
-                            .num_heads = 16,
-                            .num_kv_heads = 4,
-                            .head_dim = 256,
-                            .context = 32768,
-                            .rotary_factor = 0.25});
+  nn::DecoderOptions model = layers_of(config, {.vocab_size = 248320,
+                                                .hidden_size = 4096,
+                                                .intermediate_size = 12288,
+                                                .num_layers = 32,
+                                                .num_heads = 16,
+                                                .num_kv_heads = 4,
+                                                .head_dim = 256,
+                                                .context = 32768,
+                                                .rotary_factor = 0.25});
+  predict_like_qwen(model);
+  return model;
 }
 
 nn::DecoderOptions qwen3_5_moe_text(const Config& config) {
@@ -49,6 +51,7 @@ nn::DecoderOptions qwen3_5_moe_text(const Config& config) {
   add_shared_expert(experts, model, config.size("shared_expert_intermediate_size", 512));
   experts.shared_gate = "shared_expert_gate";
   use_experts_after(model, experts, 0);
+  predict_like_qwen(model);
   return model;
 }
 

@@ -12,6 +12,7 @@
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/io/model_files.h"
+#include "pippin/models/adapters.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/common.h"
@@ -101,14 +102,15 @@ Description describe(const std::filesystem::path& source) {
 }
 
 mil::Model build(const std::filesystem::path& source, const BuildOptions& options) {
-  const auto [name, model_type, class_name, decoder] = describe(source);
+  auto [name, model_type, class_name, decoder] = describe(source);
+  const AdapterOpener adapters(load_config(source), adapter_paths(options), decoder);
   const nn::Parameters parameters =
       open_parameters(source, precision(options), {.doubled_norms = options.doubled_norms});
   const int64_t context =
       options.context == 0 && options.context_memory > 0
           ? choose_context(decoder, options.context_memory, precision(options).compute)
           : choose_context(decoder, options.context);
-  mil::Model model = record_causal_lm(decoder, context, parameters, options);
+  mil::Model model = record_causal_lm(decoder, context, parameters, options, adapters);
   if (options.context_memory > 0 && context < decoder.context) {
     model.metadata.user_defined[families::kOwnContextKey] = std::to_string(decoder.context);
   }

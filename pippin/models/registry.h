@@ -53,11 +53,19 @@ struct BuildOptions {
   // Also the function that takes rows of embeddings (families/stateful.h), if the architecture
   // reads pictures.
   bool rows = false;
+  // Also the function of the multi-token prediction layer, if the checkpoint has one whose form is
+  // known.
+  bool prediction = false;
   // PEFT adapters (nn/weights/lora.h): one whose changes become part of the weights, and those that
   // become further functions that share the weights ("NAME", and "prefill_NAME" with
   // prefill_length).
   std::filesystem::path fused_adapter;
   std::vector<NamedAdapter> adapters;
+  // Adapters of which each run says how much of their changes it adds: the functions have a further
+  // input (families::stateful::kAdapterNumbers). `half_adapters`: their fp32 matrices are rounded
+  // to fp16.
+  std::vector<std::filesystem::path> run_adapters;
+  bool half_adapters = false;
   enum class Compute {
     Float16Package,  // fp16 throughout, as Core ML runs it
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types

@@ -148,6 +148,12 @@ nn::DecoderOptions llava_qwen2(const Config& config) {
   return flat_or_nested(config, "qwen2", qwen2, Pictures{});
 }
 
+// Idefics 2, whose text_config may say that it is a Mistral by saying nothing.
+nn::DecoderOptions idefics2(const Config& config) {
+  config.ignore({"perceiver_config"});
+  return language_model(config, "mistral", Pictures{});
+}
+
 // SmolVLM, SmolVLM2 and Idefics 3.
 nn::DecoderOptions smolvlm(const Config& config) {
   return language_model(config, "llama", Pictures{});

@@ -210,6 +210,7 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
       bias = parameters.at(options.head).get("bias", {options.vocab_size});
     }
     head_ = embedding_->as_linear(options.head, std::move(bias));
+    head_->choose(parameters.at(options.head), embedding_size, options.table_rows());
   } else {
     const Parameters head = parameters.at(options.head);
     head_.emplace(head, embedding_size, options.vocab_size, options.head_bias,
@@ -383,15 +384,15 @@ Array Decoder::finished(const Array& x) const {
 }
 
 Array Decoder::operator()(const Array& ids, Cache& cache, const Pass& pass) const {
-  return run(ids, nullptr, cache, pass);
+  return logits(body(ids, nullptr, cache, pass));
 }
 
 Array Decoder::operator()(const Array& ids, const InputRows& rows, Cache& cache,
                           const Pass& pass) const {
-  return run(ids, &rows, cache, pass);
+  return logits(body(ids, &rows, cache, pass));
 }
 
-Array Decoder::run(const Array& ids, const InputRows* rows, Cache& cache, const Pass& pass) const {
+Array Decoder::body(const Array& ids, const InputRows* rows, Cache& cache, const Pass& pass) const {
   PassTables shared = tables(pass);
   Array x = embed(ids, pass, shared, rows);
   shared.embedded = x;
@@ -402,7 +403,7 @@ Array Decoder::run(const Array& ids, const InputRows* rows, Cache& cache, const 
     const int64_t part = static_cast<int64_t>(i) + 1;
     if (part <= added) x = x + array::slice_axis(rows->values, 2, part * width, (part + 1) * width);
   }
-  return logits(x);
+  return x;
 }
 
 }  // namespace pippin::nn

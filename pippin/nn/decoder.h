@@ -115,12 +115,21 @@ struct DecoderOptions {
   std::vector<std::string> other_parts;
   std::vector<std::string> unused;  // prefixes of unused names below the base
   bool tied_without_head = false;   // a head in the file makes it untied
-  // Multi-token prediction layers, whose number is `key` of the configuration; their names have
-  // this prefix. They are ignored, with a note if they are missing.
+  // Multi-token prediction layers, whose number is `key` of the configuration. The names of the
+  // first one have this prefix. They are ignored, with a note if they are missing, except by
+  // PredictionHead (nn/prediction_head.h), if the first one's form is known.
   struct Prediction {
+    // Paths below the prefix.
+    struct Form {
+      std::string projection;  // of embedding and hidden state, (hidden_size, 2 * hidden_size)
+      std::string embedding_norm, hidden_norm, final_norm;
+      std::string layer_path;  // empty: the prefix itself
+      LayerOptions layer;
+    };
     std::string key;
     int64_t layers = 0;
     std::string beginning;
+    std::optional<Form> form = std::nullopt;
   };
   std::optional<Prediction> prediction;
 
@@ -171,6 +180,10 @@ class Decoder {
   array::Array operator()(const array::Array& ids, const InputRows& rows, Cache& cache,
                           const Pass& pass) const;
 
+  // The same up to the final norm: logits() are those of this.
+  array::Array body(const array::Array& ids, const InputRows* rows, Cache& cache,
+                    const Pass& pass) const;
+
   PassTables tables(const Pass& pass) const;
   array::Array embed(const array::Array& ids, const Pass& pass, const PassTables& tables,
                      const InputRows* rows = nullptr) const;
@@ -199,8 +212,6 @@ class Decoder {
   // The key of a layer's mask in PassTables::masks.
   int64_t mask_of(size_t layer, const Pass& pass) const;
   array::Array with_rows(const array::Array& x, const InputRows& rows) const;
-  array::Array run(const array::Array& ids, const InputRows* rows, Cache& cache,
-                   const Pass& pass) const;
   array::Array finished(const array::Array& logits) const;
   array::Array headed(const array::Array& x) const;  // the head's input
   void check_all_used(const Parameters& parameters) const;

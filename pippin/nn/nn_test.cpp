@@ -11,6 +11,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/log.h"
 #include "pippin/base/numbers/float16.h"
 #include "pippin/base/numbers/ranges.h"
@@ -42,27 +43,17 @@ std::shared_ptr<const Checkpoint> checkpoint(const TempDir& folder, Dtype dtype)
   return std::make_shared<const Checkpoint>(Checkpoint::open(folder.path()));
 }
 
-template <typename Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Parameters, ChecksNamesAndShapes) {
   const TempDir folder;
   const Parameters parameters(checkpoint(folder, Dtype::F32), Precision{});
   EXPECT_EQ(parameters.get("a", {2, 3}).shape(), (mil::Shape{2, 3}));
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(thrown_message([&] {
                 parameters.get("a", {3, 2});
               }),
               testing::HasSubstr("tensor 'a' has shape [2, 3], the configuration needs [3, 2]"));
-  EXPECT_THAT(error_of([&] { parameters.at("deep").get("c", {4}); }),
+  EXPECT_THAT(thrown_message([&] { parameters.at("deep").get("c", {4}); }),
               testing::HasSubstr("tensor 'deep.c' of shape [4] is missing"));
-  EXPECT_THAT(error_of([&] { parameters.check_all_used({}); }),
+  EXPECT_THAT(thrown_message([&] { parameters.check_all_used({}); }),
               testing::HasSubstr("tensor 'deep.b' of shape [4] belongs to no part"));
   const std::string_view ignored[] = {".b"};
   parameters.check_all_used(ignored);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/image/processors/frame_choice.h"
 #include "pippin/image/processors/kinds.h"
 #include "pippin/image/processors/tiles.h"
 
@@ -100,19 +101,59 @@ class Gemma4Kind : public ImageKind {
   }
 };
 
+// Each frame as a picture.
+class Gemma4VideoKind : public Gemma4Kind {
+ public:
+  ImageInputs process_video(const Video& video, double fps) const override {
+    const ChosenFrames chosen = choose_frames(video, choice_, fps);
+    ImageInputs inputs;
+    for (const int64_t index : chosen.indices) {
+      ImageInputs own = process(video.frames[static_cast<size_t>(index)]);
+      append(own.pixel_values, inputs.pixel_values);
+      for (const auto& [name, numbers] : own.sizes) append(numbers, inputs.sizes[name]);
+    }
+    inputs.times = chosen.times;
+    inputs.seconds = chosen.seconds;
+    inputs.seconds_per_patch = chosen.seconds / static_cast<double>(chosen.times.size());
+    return inputs;
+  }
+
+  FrameChoice choice_;
+
+ private:
+  template <typename Numbers>
+  static void append(const Numbers& part, Numbers& all) {
+    const int64_t before = all.shape.empty() ? 0 : all.shape.front();
+    all.shape = part.shape;
+    all.shape.front() += before;
+    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
+  }
+};
+
+void read_soft_tokens(ProcessorConfig& config, int64_t fallback, bool normalize, Gemma4Kind& kind) {
+  kind.pixels_ = config.pixels(Filter::Bicubic, {}, {1, 1, 1}, normalize);
+  kind.patch_ = config.integer("patch_size", 16, 1, 64);
+  kind.pooling_ = config.integer("pooling_kernel_size", 3, 1, 8);
+  kind.max_soft_tokens_ = config.integer("max_soft_tokens", fallback, 1, 1120);
+  constexpr std::array<int64_t, 5> kBudgets = {70, 140, 280, 560, 1120};
+  if (std::find(kBudgets.begin(), kBudgets.end(), kind.max_soft_tokens_) == kBudgets.end()) {
+    config.invalid("max_soft_tokens", fmt::format("{} is not one of {}", kind.max_soft_tokens_,
+                                                  fmt::join(kBudgets, ", ")));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<ImageKind> read_gemma4(ProcessorConfig& config) {
   auto kind = std::make_shared<Gemma4Kind>();
-  kind->pixels_ = config.pixels(Filter::Bicubic, {}, {1, 1, 1}, false);
-  kind->patch_ = config.integer("patch_size", 16, 1, 64);
-  kind->pooling_ = config.integer("pooling_kernel_size", 3, 1, 8);
-  kind->max_soft_tokens_ = config.integer("max_soft_tokens", 280, 1, 1120);
-  constexpr std::array<int64_t, 5> kBudgets = {70, 140, 280, 560, 1120};
-  if (std::find(kBudgets.begin(), kBudgets.end(), kind->max_soft_tokens_) == kBudgets.end()) {
-    config.invalid("max_soft_tokens", fmt::format("{} is not one of {}", kind->max_soft_tokens_,
-                                                  fmt::join(kBudgets, ", ")));
-  }
+  read_soft_tokens(config, 280, /*normalize=*/false, *kind);
+  return kind;
+}
+
+std::shared_ptr<ImageKind> read_gemma4_video(ProcessorConfig& config) {
+  auto kind = std::make_shared<Gemma4VideoKind>();
+  read_soft_tokens(config, 70, /*normalize=*/true, *kind);
+  kind->choice_ = read_frame_choice(config, 32);
   return kind;
 }
 

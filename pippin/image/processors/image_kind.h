@@ -27,7 +27,7 @@ class ImageKind {
 };
 
 // Reads the configuration of one kind.
-using ReadImageKind = std::shared_ptr<ImageKind> (*)(ProcessorConfig& config);
+using ReadImageKind = std::shared_ptr<ImageKind>(ProcessorConfig& config);
 
 // Returns an array of one row of numbers: [1, n].
 IntArray row_of(std::initializer_list<int64_t> values);

@@ -1,5 +1,7 @@
 #include "pippin/image/processors/image_processor.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -158,6 +160,56 @@ TEST(ImageProcessor, BoundsUnusualPictures) {
   }
 }
 
+// By the rule of transformers' class: rows and columns of patches.
+TEST(ImageProcessor, ScalesToANumberOfPatches) {
+  struct Case {
+    int64_t width, height, patch, most, rows, columns;
+  };
+  for (const Case& one :
+       {Case{53, 37, 16, 256, 13, 19}, Case{224, 224, 16, 256, 16, 16},
+        Case{640, 427, 16, 256, 13, 19}, Case{300, 900, 16, 256, 27, 9}, Case{1, 1, 16, 256, 7, 7},
+        Case{1, 3000, 16, 256, 256, 1}, Case{3000, 1, 16, 7, 1, 7},
+        Case{640, 427, 16, 1024, 26, 39}, Case{5, 4, 2, 12, 3, 4}, Case{7, 7, 3, 1, 1, 1}}) {
+    SCOPED_TRACE(
+        fmt::format("{} x {}, {} patches of {}", one.width, one.height, one.most, one.patch));
+    const auto processor =
+        parse_processor("Siglip2ImageProcessor", fmt::format(R"("patch_size": {},
+                         "max_num_patches": {})",
+                                                             one.patch, one.most));
+    const ImageInputs inputs = processor.process(plain_picture(one.width, one.height));
+    const int64_t count = one.rows * one.columns, size = one.patch * one.patch * 3;
+    EXPECT_EQ(inputs.sizes.at("spatial_shapes").values, (Shape{one.rows, one.columns}));
+    EXPECT_EQ(inputs.pixel_values.shape, (Shape{1, one.most, size}));
+    Shape mask(static_cast<size_t>(one.most));
+    std::fill(mask.begin(), mask.begin() + count, 1);
+    EXPECT_EQ(inputs.sizes.at("pixel_attention_mask").values, mask);
+    for (int64_t i = 0; i < one.most * size; ++i) {
+      const double expected = i < count * size ? 100 / 127.5 - 1 : 0;
+      ASSERT_NEAR(inputs.pixel_values.values[static_cast<size_t>(i)], expected, 1e-6) << i;
+    }
+  }
+}
+
+TEST(ImageProcessor, CutsPatchesInRows) {
+  const std::string raw = R"("do_resize": false, "do_rescale": false, "do_normalize": false,
+      "patch_size": 2, "max_num_patches": )";
+  Picture picture{5, 2, 3, {}};  // a column belongs to no patch
+  for (uint8_t i = 0; i < 30; ++i) picture.pixels.push_back(i);
+  const auto inputs = parse_processor("Siglip2ImageProcessor", raw + "2").process(picture);
+  EXPECT_EQ(inputs.sizes.at("spatial_shapes").values, (Shape{1, 2}));
+  EXPECT_EQ(inputs.pixel_values.values,
+            (std::vector<float>{0, 1, 2, 3, 4,  5,  15, 16, 17, 18, 19, 20,
+                                6, 7, 8, 9, 10, 11, 21, 22, 23, 24, 25, 26}));
+  EXPECT_ERROR(parse_processor("Siglip2ImageProcessor", raw + "1").process(picture),
+               ErrorCode::InvalidArgument, "has 2 patches of 2 x 2 (1 to 1 are possible)");
+  EXPECT_ERROR(parse_processor("Siglip2ImageProcessor", raw + "1").process(plain_picture(9, 1)),
+               ErrorCode::InvalidArgument, "has 0 patches of 2 x 2");
+  EXPECT_ERROR(parse_processor("Siglip2ImageProcessor",
+                               R"("do_resize": false, "patch_size": 256, "max_num_patches": 65536)")
+                   .process(plain_picture(256, 256)),
+               ErrorCode::LimitExceeded, "65536 patches of 256 x 256 pixels (limit: 67108864");
+}
+
 // Frames of 8 x 8 pixels, each of one level.
 Video plain_video(int64_t frames, double fps) {
   Video video;
@@ -264,6 +316,63 @@ TEST_F(VideoProcessors, ChooseFramesLikeSmolVlm) {
   EXPECT_EQ(inputs.times, (std::vector<double>{0, 1, 2.5}));
   EXPECT_DOUBLE_EQ(inputs.seconds, 3);
   EXPECT_EQ(processor.process(plain_video(24, 2), 0).times, (std::vector<double>{1, 4, 7.5, 11}));
+}
+
+TEST_F(VideoProcessors, ChooseFramesLikeGlm) {
+  const std::string sizes = R"("size": {"shortest_edge": 64, "longest_edge": 100000}, )";
+  const auto processor = open("video_preprocessor_config.json",
+                              sizes + R"("video_processor_type": "Glm4vVideoProcessor")");
+  // 2 frames per second of 3.5 seconds at 4; the last of an odd number stands twice.
+  const ImageInputs inputs = processor.process(plain_video(14, 4), 0);
+  EXPECT_EQ(levels(inputs), (std::vector<float>{0, 20, 40, 60, 80, 100, 120, 120}));
+  EXPECT_EQ(inputs.sizes.at("image_grid_thw").values, (Shape{4, 4, 4}));
+  EXPECT_EQ(inputs.times, (std::vector<double>{0, 1, 2, 3}));
+  // Of a rate that is not a multiple: at 0, 0.5, 1 and 1.5 seconds or just after.
+  EXPECT_EQ(levels(processor.process(plain_video(6, 3), 0)), (std::vector<float>{0, 20, 30, 50}));
+  // A folder has as many frames per second as are chosen.
+  EXPECT_EQ(processor.process(plain_video(4, 0), 1).times, (std::vector<double>{0, 2}));
+  // At most as many as in a second, of all 4.
+  const auto brief =
+      open("video_preprocessor_config.json",
+           sizes + R"("video_processor_type": "Glm4vVideoProcessor", "max_duration": 1)");
+  EXPECT_EQ(levels(brief.process(plain_video(16, 4), 0)), (std::vector<float>{0, 150}));
+
+  // 6 frames per second of a short video: all of 3 seconds at 4, by repetition.
+  const auto by_length = open("video_preprocessor_config.json",
+                              sizes + R"("video_processor_type": "Glm46VVideoProcessor")");
+  EXPECT_EQ(by_length.process(plain_video(12, 4), 0).times,
+            (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5}));
+  // 18 of 24 at 8.
+  const ImageInputs fewer = by_length.process(plain_video(24, 8), 0);
+  EXPECT_EQ(fewer.sizes.at("image_grid_thw").values.at(0), 9);
+  EXPECT_EQ(fewer.times.at(1), 3 / 8.0);
+  // A rate that is asked for.
+  EXPECT_EQ(levels(by_length.process(plain_video(16, 8), 1)), (std::vector<float>{0, 80}));
+}
+
+TEST_F(VideoProcessors, ChooseFramesByNumber) {
+  const auto gemma = open("video_preprocessor_config.json",
+                          R"("video_processor_type": "Gemma4VideoProcessor", "num_frames": 2,
+                             "pooling_kernel_size": 2, "max_soft_tokens": 70)");
+  const ImageInputs inputs = gemma.process(plain_video(5, 2), 0);
+  EXPECT_EQ(inputs.pixel_values.shape, (Shape{2, 280, 12}));
+  EXPECT_EQ(inputs.sizes.at("image_position_ids").shape, (Shape{2, 280, 2}));
+  EXPECT_EQ(inputs.sizes.at("num_soft_tokens_per_image").values, (Shape{64, 64}));
+  EXPECT_EQ(inputs.pixel_values.values.at(280 * 12), 20);
+  EXPECT_EQ(inputs.times, (std::vector<double>{0, 1}));
+  EXPECT_EQ(gemma.process(plain_video(5, 2), 1).times, (std::vector<double>{0, 1}));
+  EXPECT_EQ(gemma.process(plain_video(3, 0), 0).times, (std::vector<double>{0, 1}));
+  const auto llava = open("video_preprocessor_config.json",
+                          R"("video_processor_type": "LlavaOnevisionVideoProcessor",
+                             "size": {"height": 4, "width": 4})");
+  const ImageInputs all = llava.process(plain_video(5, 2), 0);
+  EXPECT_EQ(all.pixel_values.shape, (Shape{1, 5, 3, 4, 4}));
+  EXPECT_EQ(all.pixel_values.values.at(4 * 48), 40);
+  EXPECT_EQ(llava.process(plain_video(6, 2), 1).times, (std::vector<double>{0, 1, 2}));
+  EXPECT_ERROR(open("video_preprocessor_config.json",
+                    R"("video_processor_type": "LlavaOnevisionVideoProcessor", "fps": 1,
+                       "num_frames": 3)"),
+               ErrorCode::InvalidFile, "fps: num_frames is given, too");
 }
 
 TEST(ImageSizes, FollowTransformers) {

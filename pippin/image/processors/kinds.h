@@ -8,48 +8,18 @@
 
 namespace pippin::image {
 
-std::shared_ptr<ImageKind> read_aria(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_cohere2_vision(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_convnext(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_deepseek_ocr(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_detr(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_dinov3(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_donut(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_dpt(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_ernie_vl(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_fuyu(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_gemma3(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_gemma4(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_glm4v(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_got_ocr2(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_idefics2(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_idefics3(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_lfm2_vl(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_llama4(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_llava_next(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_llava_onevision(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_mask2former(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_minicpm_v(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_mllama(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_ovis2(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_paddleocr_vl(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_perception_lm(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_phi4(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_pixtral(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_plain(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_qwen2_vl(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_qwen2_video(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_qwen3_video(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_sam(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_smolvlm_video(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_step3p7(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_superpoint(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_textnet(ProcessorConfig& config);
-std::shared_ptr<ImageKind> read_video_llama(ProcessorConfig& config);
+ReadImageKind read_aria, read_cohere2_vision, read_convnext, read_deepseek_ocr, read_detr,
+    read_dinov3, read_donut, read_dpt, read_ernie_vl, read_fuyu, read_gemma3, read_gemma4,
+    read_gemma4_video, read_glm46v_video, read_glm4v, read_glm4v_video, read_got_ocr2,
+    read_idefics2, read_idefics3, read_lfm2_vl, read_llama4, read_llava_next, read_llava_onevision,
+    read_llava_onevision_video, read_mask2former, read_minicpm_v, read_mllama, read_ovis2,
+    read_paddleocr_vl, read_perception_lm, read_phi4, read_pixtral, read_plain, read_qwen2_vl,
+    read_qwen2_video, read_qwen3_video, read_sam, read_siglip2, read_smolvlm_video, read_step3p7,
+    read_superpoint, read_textnet, read_video_llama;
 
 struct ImageKindRow {
   std::string_view type;
-  ReadImageKind read;
+  ReadImageKind* read;
 };
 inline constexpr ImageKindRow kImageKinds[] = {
     {"AriaImageProcessor", read_aria},
@@ -90,6 +60,7 @@ inline constexpr ImageKindRow kImageKinds[] = {
     {"Qwen2VLImageProcessor", read_qwen2_vl},
     {"SamImageProcessor", read_sam},
     {"SegformerImageProcessor", read_plain},
+    {"Siglip2ImageProcessor", read_siglip2},
     {"SiglipImageProcessor", read_plain},
     {"SmolVLMImageProcessor", read_idefics3},
     {"Step3p7ImageProcessor", read_step3p7},
@@ -101,8 +72,17 @@ inline constexpr ImageKindRow kImageKinds[] = {
 
 // Of processors of videos, and of images for models whose files have no others.
 inline constexpr ImageKindRow kVideoKinds[] = {
-    {"Qwen2VLImageProcessor", read_qwen2_video},   {"Qwen2VLVideoProcessor", read_qwen2_video},
-    {"Qwen3VLVideoProcessor", read_qwen3_video},   {"SmolVLMImageProcessor", read_smolvlm_video},
+    {"Gemma4VideoProcessor", read_gemma4_video},
+    {"Glm46VImageProcessor", read_glm46v_video},
+    {"Glm46VVideoProcessor", read_glm46v_video},
+    {"Glm4vImageProcessor", read_glm4v_video},
+    {"Glm4vVideoProcessor", read_glm4v_video},
+    {"LlavaOnevisionImageProcessor", read_llava_onevision_video},
+    {"LlavaOnevisionVideoProcessor", read_llava_onevision_video},
+    {"Qwen2VLImageProcessor", read_qwen2_video},
+    {"Qwen2VLVideoProcessor", read_qwen2_video},
+    {"Qwen3VLVideoProcessor", read_qwen3_video},
+    {"SmolVLMImageProcessor", read_smolvlm_video},
     {"SmolVLMVideoProcessor", read_smolvlm_video},
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "pippin/image/processors/kinds.h"
+#include "pippin/image/processors/patch_rows.h"
 #include "pippin/image/processors/tiles.h"
 
 namespace pippin::image {
@@ -24,15 +25,9 @@ class Lfm2VlKind : public ImageKind {
       tiles.push_back(resampled(picture, whole_size, pixels_.filter, pixels_.backend));
     }
     ImageInputs inputs;
-    const auto count = static_cast<int64_t>(tiles.size());
-    const int64_t features = patch_ * patch_ * 3;
-    inputs.pixel_values.shape = {count, most_patches(), features};
-    inputs.pixel_values.values.reserve(static_cast<size_t>(count * most_patches() * features));
-    IntArray& mask = inputs.sizes["pixel_attention_mask"];
-    mask.shape = {count, most_patches()};
-    IntArray& shapes = inputs.sizes["spatial_shapes"];
-    shapes.shape = {count, 2};
-    for (const Picture& tile : tiles) append_tile(tile, inputs.pixel_values, mask, shapes);
+    for (const Picture& tile : tiles) {
+      append_patch_rows(tile, pixels_, patch_, most_patches(), inputs);
+    }
     // The class swaps the two numbers of a grid.
     inputs.sizes["image_rows"] = list_of({grid.columns});
     inputs.sizes["image_cols"] = list_of({grid.rows});
@@ -86,32 +81,6 @@ class Lfm2VlKind : public ImageKind {
       return {side(height), side(width)};
     }
     return rounded;
-  }
-
-  void append_tile(const Picture& tile, FloatArray& pixels, IntArray& mask,
-                   IntArray& shapes) const {
-    const int64_t rows = tile.height / patch_, columns = tile.width / patch_;
-    if (rows * columns > most_patches()) {
-      fail(ErrorCode::InvalidArgument, "a picture of {} x {} pixels has {} patches (limit: {})",
-           tile.width, tile.height, rows * columns, most_patches());
-    }
-    const FloatArray planes = float_pixels(tile, pixels_);
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t column = 0; column < columns; ++column) {
-        for (int64_t i = 0; i < patch_ * patch_ * 3; ++i) {
-          const int64_t pixel = i / 3, channel = i % 3;
-          pixels.values.push_back(planes.values[static_cast<size_t>(
-              (channel * tile.height + row * patch_ + pixel / patch_) * tile.width +
-              column * patch_ + pixel % patch_)]);
-        }
-      }
-    }
-    const auto free = static_cast<size_t>(most_patches() - rows * columns);
-    pixels.values.resize(pixels.values.size() + free * static_cast<size_t>(patch_ * patch_ * 3));
-    mask.values.resize(mask.values.size() + static_cast<size_t>(rows * columns), 1);
-    mask.values.resize(mask.values.size() + free, 0);
-    shapes.values.push_back(rows);
-    shapes.values.push_back(columns);
   }
 };
 

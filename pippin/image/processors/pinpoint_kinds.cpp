@@ -2,6 +2,7 @@
 // LLaVA-OneVision and Aria.
 #include <algorithm>
 
+#include "pippin/image/processors/frame_choice.h"
 #include "pippin/image/processors/kinds.h"
 #include "pippin/image/processors/tiles.h"
 
@@ -85,6 +86,53 @@ std::shared_ptr<ImageKind> read_llava_onevision(ProcessorConfig& config) {
   kind->resolutions_ = config.sizes("image_grid_pinpoints", grid_resolutions(384, 6));
   kind->with_count_ = true;
   check_resolutions(config, *kind);
+  return kind;
+}
+
+namespace {
+
+// Each frame of a video as a tile.
+class FrameKind : public ImageKind {
+ public:
+  ImageInputs process(const Picture& picture) const override {
+    return stacked_frames({resampled(picture, size_, pixels_.filter, pixels_.backend)});
+  }
+  ImageInputs process_video(const Video& video, double fps) const override {
+    const ChosenFrames chosen = choose_frames(video, choice_, fps);
+    std::vector<Picture> frames;
+    frames.reserve(chosen.indices.size());
+    for (const int64_t index : chosen.indices) {
+      const Picture& frame = video.frames[static_cast<size_t>(index)];
+      frames.push_back(resampled(frame, size_, pixels_.filter, pixels_.backend));
+    }
+    ImageInputs inputs = stacked_frames(frames);
+    inputs.times = chosen.times;
+    inputs.seconds = chosen.seconds;
+    inputs.seconds_per_patch = chosen.seconds / static_cast<double>(chosen.times.size());
+    return inputs;
+  }
+
+  PixelOptions pixels_;
+  Size size_;
+  FrameChoice choice_;
+
+ private:
+  ImageInputs stacked_frames(const std::vector<Picture>& frames) const {
+    ImageInputs inputs;
+    inputs.pixel_values = stacked(frames, pixels_, {1});
+    return inputs;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<ImageKind> read_llava_onevision_video(ProcessorConfig& config) {
+  auto kind = std::make_shared<FrameKind>();
+  kind->pixels_ = config.pixels(Filter::Bicubic, kClipMean, kClipStd);
+  kind->size_ = config.fixed_size("size", {384, 384});
+  config.require_flag("do_center_crop", false);
+  config.flag("do_pad", true);
+  kind->choice_ = read_frame_choice(config, 0);
   return kind;
 }
 

@@ -77,11 +77,6 @@ int64_t middle(int64_t actual, int64_t wanted, Backend backend) {
   return -(backend == Backend::Pil ? (wanted - actual + 1) / 2 : (wanted - actual) / 2);
 }
 
-Picture center_cropped(const Picture& picture, Size size, Backend backend) {
-  return placed(picture, size, -middle(picture.height, size.height, backend),
-                -middle(picture.width, size.width, backend), {});
-}
-
 void append_pixels(const Picture& picture, const PixelOptions& options,
                    std::vector<float>& values) {
   const size_t count = pixels_of(size_of(picture));

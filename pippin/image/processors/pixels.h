@@ -37,8 +37,6 @@ Picture cropped(const Picture& picture, const Box& part);
 Picture placed(const Picture& picture, Size size, int64_t top, int64_t left, Color background);
 // Returns the start of the middle `wanted` of `actual` pixels; negative: the pixels before it.
 int64_t middle(int64_t actual, int64_t wanted, Backend backend);
-// Returns the middle of a picture, padded with black where it is smaller.
-Picture center_cropped(const Picture& picture, Size size, Backend backend);
 
 // Appends the channels of the picture, each [height, width], to `values`.
 void append_pixels(const Picture& picture, const PixelOptions& options, std::vector<float>& values);

@@ -137,8 +137,37 @@ PromptRule read_qwen3_prompt(const PromptSettings& settings) {
   };
   return rule;
 }
+
+namespace {
+
+// A patch of frames of a video as an image, then its time in seconds.
+template <typename Time>
+PromptRule glm_prompt(const PromptSettings& settings, Time time) {
+  PromptRule rule = blocks_of_patches(settings, "<|image|>");
+  rule.video_placeholder = "<|video|>";
+  rule.expand_video = [=, merge = settings.image_number("merge_size", 2)](const ImageInputs& video,
+                                                                          int64_t) {
+    const int64_t rows = output_number(video, "image_grid_thw", 1) *
+                         output_number(video, "image_grid_thw", 2) / (merge * merge);
+    std::vector<ImagePiece> pieces;
+    pieces.reserve(3 * video.times.size());
+    for (size_t i = 0; i < video.times.size(); ++i) {
+      pieces.emplace_back("<|begin_of_image|>");
+      pieces.emplace_back(RowRun{rows, static_cast<int64_t>(i)});
+      pieces.emplace_back(fmt::format("<|end_of_image|>{}", time(video.times[i])));
+    }
+    return pieces;
+  };
+  return rule;
+}
+
+}  // namespace
+
 PromptRule read_glm4v_prompt(const PromptSettings& settings) {
-  return blocks_of_patches(settings, "<|image|>");
+  return glm_prompt(settings, [](double time) { return static_cast<int64_t>(time); });
+}
+PromptRule read_glm46v_prompt(const PromptSettings& settings) {
+  return glm_prompt(settings, [](double time) { return fmt::format("{:.1f} seconds", time); });
 }
 PromptRule read_paddleocr_prompt(const PromptSettings& settings) {
   return blocks_of_patches(settings, "<|IMAGE_PLACEHOLDER|>");
@@ -161,12 +190,25 @@ PromptRule read_paligemma_prompt(const PromptSettings& settings) {
 }
 
 PromptRule read_gemma4_prompt(const PromptSettings&) {
-  return one_run(
+  constexpr const char* kCount = "num_soft_tokens_per_image";
+  PromptRule rule = one_run(
       "<|image|>", "<|image|>",
-      [](const ImageInputs& inputs) {
-        return output_number(inputs, "num_soft_tokens_per_image", 0);
-      },
-      "<|image>", "<image|>");
+      [](const ImageInputs& inputs) { return output_number(inputs, kCount, 0); }, "<|image>",
+      "<image|>");
+  rule.video_placeholder = "<|video|>";
+  rule.expand_video = [](const ImageInputs& video, int64_t) {
+    std::vector<ImagePiece> pieces;
+    pieces.reserve(3 * video.times.size());
+    for (size_t i = 0; i < video.times.size(); ++i) {
+      const auto time = static_cast<int64_t>(video.times[i]);
+      pieces.emplace_back(
+          fmt::format("{}{:02}:{:02} <|image>", i > 0 ? " " : "", time / 60, time % 60));
+      pieces.emplace_back(RowRun{output_number(video, kCount, i), static_cast<int64_t>(i)});
+      pieces.emplace_back("<image|>");
+    }
+    return pieces;
+  };
+  return rule;
 }
 
 PromptRule read_llava_prompt(const PromptSettings& settings) {
@@ -208,7 +250,7 @@ PromptRule read_llava_onevision_prompt(const PromptSettings& settings) {
   const PinpointRows rows{read_resolutions(settings)};
   const int64_t further =
       settings.text("vision_feature_select_strategy", "full") == "default" ? -1 : 0;
-  return one_run(token, token, [=](const ImageInputs& inputs) {
+  PromptRule rule = one_run(token, token, [=](const ImageInputs& inputs) {
     Size patches = rows.patches(inputs, side);
     // Above `most_tiles` tiles, the rows are resized.
     const double area = static_cast<double>(patches.height * patches.width);
@@ -219,6 +261,11 @@ PromptRule read_llava_onevision_prompt(const PromptSettings& settings) {
     }
     return side * side + further + patches.height * patches.width + patches.height;
   });
+  rule.video_placeholder = settings.text("video_token", "<video>");
+  rule.expand_video = [half = (side + 1) / 2](const ImageInputs& video, int64_t) {
+    return std::vector<ImagePiece>{RowRun{std::ssize(video.times) * half * half + 1, 0}};
+  };
+  return rule;
 }
 
 PromptRule read_deepseek_ocr_prompt(const PromptSettings& settings) {

@@ -67,6 +67,21 @@ PromptRule read_smolvlm_prompt(const PromptSettings& settings) {
   return rule;
 }
 
+PromptRule read_idefics2_prompt(const PromptSettings& settings) {
+  const int64_t count = settings.number("image_seq_len", 64);
+  PromptRule rule{"<image>", "<image>", [count](const ImageInputs& inputs, int64_t) {
+                    Pieces pieces;
+                    for (int64_t part = 0; part < num_tiles(inputs); ++part) {
+                      pieces.emplace_back(std::string(kAround));
+                      pieces.emplace_back(RowRun{count, part});
+                      pieces.emplace_back(std::string(kAround));
+                    }
+                    return pieces;
+                  }};
+  rule.written_once = kAround;
+  return rule;
+}
+
 PromptRule read_idefics3_prompt(const PromptSettings& settings) {
   const int64_t count = settings.number("image_seq_len", 169);
   return {

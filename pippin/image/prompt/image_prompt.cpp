@@ -11,7 +11,7 @@ namespace {
 struct PromptRow {
   std::string_view processor;   // class
   std::string_view model_type;  // of models whose files do not name the class
-  PromptRule (*read)(const PromptSettings& settings);
+  ReadPromptRule* read;
 };
 constexpr PromptRow kPrompts[] = {
     {"AyaVisionProcessor", "aya_vision", read_aya_prompt},
@@ -20,9 +20,10 @@ constexpr PromptRow kPrompts[] = {
     {"Gemma3Processor", "gemma3", read_gemma3_prompt},
     {"Gemma3nProcessor", "gemma3n", read_gemma3n_prompt},
     {"Gemma4Processor", "gemma4", read_gemma4_prompt},
-    {"Glm46VProcessor", "glm46v", read_glm4v_prompt},
+    {"Glm46VProcessor", "glm46v", read_glm46v_prompt},
     {"Glm4vProcessor", "glm4v", read_glm4v_prompt},
     {"GotOcr2Processor", "got_ocr2", read_got_ocr2_prompt},
+    {"Idefics2Processor", "idefics2", read_idefics2_prompt},
     {"Idefics3Processor", "idefics3", read_idefics3_prompt},
     {"InternVLProcessor", "internvl", read_internvl_prompt},
     {"Lfm2VlProcessor", "lfm2_vl", read_lfm2_prompt},
@@ -52,6 +53,13 @@ constexpr PromptRow kPrompts[] = {
 Json load_or_empty(const std::filesystem::path& path) {
   return std::filesystem::exists(path) ? Json::load(path, kPythonJson)
                                        : Json::parse("{}", path.filename().string());
+}
+
+// Replaces each two of `token` by one.
+void merge_doubled(std::string& text, const std::string& token) {
+  for (size_t at = 0; (at = text.find(token + token, at)) != text.npos; at += token.size()) {
+    text.erase(at, token.size());
+  }
 }
 
 void append_piece(std::vector<ImagePiece>& pieces, ImagePiece piece) {
@@ -117,6 +125,7 @@ ImagePrompt ImagePrompt::parse(const std::string& processor_class, const Json& p
     prompt.row_token_is_optional_ = rule.row_token_is_optional;
     prompt.expand_ = std::move(rule.expand);
     prompt.expand_video_ = std::move(rule.expand_video);
+    prompt.written_once_ = std::move(rule.written_once);
     prompt.writes_special_tokens_ = rule.writes_special_tokens;
     prompt.text_begin_ = std::move(rule.text_begin);
     prompt.text_end_ = std::move(rule.text_end);
@@ -196,6 +205,10 @@ std::vector<ImagePiece> ImagePrompt::expand_text(std::string_view text,
   if (used != images.size()) {
     fail(ErrorCode::InvalidArgument, "the prompt has {} placeholders '{}' for {} images", used,
          placeholder_, images.size());
+  }
+  for (ImagePiece& piece : pieces) {
+    auto* const words = std::get_if<std::string>(&piece);
+    if (words != nullptr && !written_once_.empty()) merge_doubled(*words, written_once_);
   }
   return pieces;
 }

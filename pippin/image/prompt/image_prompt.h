@@ -76,6 +76,7 @@ class ImagePrompt {
   std::string placeholder_, row_token_, video_placeholder_;
   Expand expand_, expand_video_;
   bool row_token_is_optional_ = false;
+  std::string written_once_;
   bool writes_special_tokens_ = false;
   std::string text_begin_, text_end_;
 };

@@ -106,6 +106,20 @@ TEST(ImagePrompt, PutsTilesIntoText) {
                ErrorCode::Unsupported, "images in prompts of a 'FooProcessor' are not supported");
 }
 
+// The parts of an image and images next to each other have one token between them.
+TEST(ImagePrompt, WritesIdefics2TokensOnce) {
+  const auto prompt = ImagePrompt::parse(
+      "Idefics2Processor", Json::parse(R"({"image_seq_len": 2})", "processor_config.json"),
+      Json::parse("{}", "preprocessor_config.json"));
+  ImageInputs one, two;
+  one.pixel_values.shape = {1, 1, 3, 4, 4};
+  two.pixel_values.shape = {1, 2, 3, 4, 4};
+  EXPECT_EQ(flat(prompt.expand_text("<image><image> and <image>?", {{two, one, one}}), "<image>"),
+            "<fake_token_around_image><image><image><fake_token_around_image><image><image>"
+            "<fake_token_around_image><image><image><fake_token_around_image> and "
+            "<fake_token_around_image><image><image><fake_token_around_image>?");
+}
+
 TEST(ImagePrompt, PutsVideosIntoText) {
   const auto parse = [](const char* processor) {
     return ImagePrompt::parse(processor, Json::parse("{}", "x"), Json::parse("{}", "x"));
@@ -143,6 +157,33 @@ TEST(ImagePrompt, PutsVideosIntoText) {
   const std::vector<ImagePiece> plain = {RowRun{8, 0}, "?"};
   const auto qwen2 = parse("Qwen2VLProcessor");
   EXPECT_EQ(qwen2.expand_text(qwen2.framed("?", 0, 1), {{video}}), plain);
+}
+
+TEST(ImagePrompt, PutsFramesIntoText) {
+  const auto parse = [](const char* processor, const char* settings = "{}") {
+    return ImagePrompt::parse(processor, Json::parse(settings, "x"),
+                              Json::parse(R"({"image_grid_pinpoints": [[4, 4]]})", "x"));
+  };
+  ImageInputs video;
+  video.sizes["image_grid_thw"] = {{1, 3}, {2, 4, 4}};
+  video.sizes["num_soft_tokens_per_image"] = {{2}, {5, 6}};
+  video.times = {0.5, 61.96};
+  const auto frames = [&](const char* before, const char* between, const char* after, int64_t first,
+                          int64_t second) {
+    return std::vector<ImagePiece>{before, RowRun{first, 0}, between, RowRun{second, 1}, after};
+  };
+  EXPECT_EQ(parse("Glm4vProcessor").expand_text("a<|video|>b", {{video}}),
+            frames("a<|begin_of_image|>", "<|end_of_image|>0<|begin_of_image|>",
+                   "<|end_of_image|>61b", 4, 4));
+  EXPECT_EQ(parse("Glm46VProcessor").expand_text("<|video|>", {{video}}),
+            frames("<|begin_of_image|>", "<|end_of_image|>0.5 seconds<|begin_of_image|>",
+                   "<|end_of_image|>62.0 seconds", 4, 4));
+  EXPECT_EQ(parse("Gemma4Processor").expand_text("<|video|>", {{video}}),
+            frames("00:00 <|image>", "<image|> 01:01 <|image>", "<image|>", 5, 6));
+  const std::vector<ImagePiece> one = {RowRun{2 * 14 * 14 + 1, 0}, "?"};
+  EXPECT_EQ(parse("LlavaOnevisionProcessor", R"({"num_image_tokens": 729})")
+                .expand_text("<video>?", {{video}}),
+            one);
 }
 
 // As transformers' processors write them.

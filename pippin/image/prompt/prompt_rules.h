@@ -29,6 +29,8 @@ struct PromptRule {
   std::string video_placeholder = {};
   std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand_video =
       {};
+  // A token that is written once where images or their parts are adjacent; empty: none.
+  std::string written_once = {};
   // Texts without a chat template (ImagePrompt::framed()): after images that come first, and at the
   // end.
   bool writes_special_tokens = false;
@@ -38,29 +40,14 @@ struct PromptRule {
 // Returns number `index` of the output `name`. Throws InvalidArgument if it is missing.
 int64_t output_number(const ImageInputs& inputs, const std::string& name, size_t index);
 
-PromptRule read_qwen2_prompt(const PromptSettings& settings);  // Qwen2.5-VL too
-PromptRule read_qwen3_prompt(const PromptSettings& settings);  // Qwen3.5 too
-PromptRule read_gemma3_prompt(const PromptSettings& settings);
-PromptRule read_gemma3n_prompt(const PromptSettings& settings);
-PromptRule read_gemma4_prompt(const PromptSettings& settings);
-PromptRule read_llava_prompt(const PromptSettings& settings);
-PromptRule read_llava_next_prompt(const PromptSettings& settings);
-PromptRule read_llava_onevision_prompt(const PromptSettings& settings);
-PromptRule read_deepseek_ocr_prompt(const PromptSettings& settings);
-PromptRule read_got_ocr2_prompt(const PromptSettings& settings);
-PromptRule read_mllama_prompt(const PromptSettings& settings);
-PromptRule read_idefics3_prompt(const PromptSettings& settings);
-PromptRule read_smolvlm_prompt(const PromptSettings& settings);
-PromptRule read_internvl_prompt(const PromptSettings& settings);
-PromptRule read_aya_prompt(const PromptSettings& settings);
-PromptRule read_cohere2_prompt(const PromptSettings& settings);
-PromptRule read_llama4_prompt(const PromptSettings& settings);
-PromptRule read_lfm2_prompt(const PromptSettings& settings);
-PromptRule read_minicpm_prompt(const PromptSettings& settings);
-PromptRule read_ovis2_prompt(const PromptSettings& settings);
-PromptRule read_paligemma_prompt(const PromptSettings& settings);
-PromptRule read_pixtral_prompt(const PromptSettings& settings);
-PromptRule read_glm4v_prompt(const PromptSettings& settings);
-PromptRule read_paddleocr_prompt(const PromptSettings& settings);
+// read_qwen2_prompt reads Qwen2.5-VL's as well, read_qwen3_prompt Qwen3.5's.
+using ReadPromptRule = PromptRule(const PromptSettings& settings);
+ReadPromptRule read_qwen2_prompt, read_qwen3_prompt, read_gemma3_prompt, read_gemma3n_prompt,
+    read_gemma4_prompt, read_llava_prompt, read_llava_next_prompt, read_llava_onevision_prompt,
+    read_deepseek_ocr_prompt, read_got_ocr2_prompt, read_mllama_prompt, read_idefics2_prompt,
+    read_idefics3_prompt, read_smolvlm_prompt, read_internvl_prompt, read_aya_prompt,
+    read_cohere2_prompt, read_llama4_prompt, read_lfm2_prompt, read_minicpm_prompt,
+    read_ovis2_prompt, read_paligemma_prompt, read_pixtral_prompt, read_glm46v_prompt,
+    read_glm4v_prompt, read_paddleocr_prompt;
 
 }  // namespace pippin::image

@@ -126,7 +126,9 @@ void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int
     model.other_parts.push_back(fmt::format("{}.{}.{}.", model.base, model.layers_path, first + i));
   }
   if (further > 0) {
-    model.prediction = {"num_nextn_predict_layers", further, model.other_parts.back()};
+    const auto count_of_all = model.other_parts.size();
+    model.prediction = {"num_nextn_predict_layers", further,
+                        model.other_parts[count_of_all - static_cast<size_t>(further)]};
   }
 }
 
@@ -137,6 +139,31 @@ void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, st
   if (layers > kMaxLayers) config.invalid(key, "out of range");
   model.other_parts.emplace_back(beginning);
   if (layers > 0) model.prediction = {std::string(key), layers, std::string(beginning)};
+}
+
+void predict_like_deepseek(nn::DecoderOptions& model) {
+  if (!model.prediction) return;
+  model.prediction->form = {.projection = "eh_proj",
+                            .embedding_norm = "enorm",
+                            .hidden_norm = "hnorm",
+                            .final_norm = "shared_head.norm",
+                            .layer_path = "",
+                            .layer = model.layers.back()};
+}
+
+void predict_like_qwen(nn::DecoderOptions& model) {
+  if (!model.prediction) return;
+  const auto last =
+      std::find_if(model.layers.rbegin(), model.layers.rend(), [](const nn::LayerOptions& layer) {
+        return std::holds_alternative<nn::AttentionOptions>(layer.mixer);
+      });
+  if (last == model.layers.rend()) return;
+  model.prediction->form = {.projection = "fc",
+                            .embedding_norm = "pre_fc_norm_embedding",
+                            .hidden_norm = "pre_fc_norm_hidden",
+                            .final_norm = "norm",
+                            .layer_path = "layers.0",
+                            .layer = *last};
 }
 
 }  // namespace pippin::models

@@ -53,5 +53,10 @@ void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int
 // The same for modules next to the model, whose names have this prefix. `key` holds their number.
 void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,
                              std::string_view beginning);
+// After one of these, and after everything else: the form of the first prediction layer, DeepSeek's
+// (eh_proj, enorm, hnorm, shared_head.norm) around a layer like the model's last, or Qwen's (fc,
+// pre_fc_norm_embedding, pre_fc_norm_hidden, norm) around a layer like its last with attention.
+void predict_like_deepseek(nn::DecoderOptions& model);
+void predict_like_qwen(nn::DecoderOptions& model);
 
 }  // namespace pippin::models

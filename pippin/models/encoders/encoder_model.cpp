@@ -356,6 +356,7 @@ mil::Model EncoderProgram::record() {
   }
   if (described_.sees_padding) values[family::kPaddingKey] = family::kSeen;
   if (described_.fills_texts) values[family::kPaddingKey] = family::kFilled;
+  if (described_.lowers_case) values[family::kCaseKey] = family::kLower;
   const bool is_language_model =
       modules_.kind == Kind::Embedding && text_task(source_) == TextTask::Generate;
   if (is_language_model) values[family::kStatesOfKey] = family::kLanguageModel;

@@ -58,7 +58,8 @@ Anemll::Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& opti
     scale_residual(model, factor);
   }
   const nn::Style style{.convolutions = true, .doubled_norms = true};
-  const nn::Parameters parameters = part_parameters(hf_folder, options.fused_adapter, style);
+  const nn::Parameters parameters =
+      part_parameters(hf_folder, options.fused_adapter, description_.decoder, style);
   decoder_.emplace(parameters, model, options_.context);
   num_parameters_ = parameters.num_parameters();
   choose_cache();

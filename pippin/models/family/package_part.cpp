@@ -7,6 +7,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
+#include "pippin/models/adapters.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::models {
@@ -94,10 +95,12 @@ void check_file_prefix(const std::string& prefix) {
 }
 
 nn::Parameters part_parameters(const std::filesystem::path& source,
-                               const std::filesystem::path& fused_adapter, const nn::Style& style) {
+                               const std::filesystem::path& fused_adapter,
+                               nn::DecoderOptions& model, const nn::Style& style) {
   nn::Parameters parameters = open_parameters(source, {mil::DataType::Float16, false}, style);
   if (fused_adapter.empty()) return parameters;
-  return parameters.adapted(nn::LoraAdapter::open(fused_adapter), nn::Parameters::Adapting::Fuse);
+  const AdapterOpener adapters(load_config(source), {fused_adapter}, model);
+  return parameters.adapted(adapters.open(fused_adapter), nn::Parameters::Adapting::Fuse);
 }
 
 std::vector<int64_t> balanced(int64_t total, int64_t count) {

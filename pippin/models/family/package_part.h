@@ -58,9 +58,11 @@ mil::Model empty_model(const Description& description, std::string_view family, 
 // Throws InvalidArgument for a prefix that is not a file name.
 void check_file_prefix(const std::string& prefix);
 
-// The weights of a source for fp16 packages of a style, with an adapter's changes if given.
+// The weights of a source for fp16 packages of a style, with an adapter's changes if given, which
+// may complete the model's description.
 nn::Parameters part_parameters(const std::filesystem::path& source,
-                               const std::filesystem::path& fused_adapter, const nn::Style& style);
+                               const std::filesystem::path& fused_adapter,
+                               nn::DecoderOptions& model, const nn::Style& style);
 
 // Sizes of `count` parts of `total`, the first ones one larger if it does not divide evenly.
 std::vector<int64_t> balanced(int64_t total, int64_t count);

@@ -67,7 +67,8 @@ Windowed::Windowed(const std::filesystem::path& hf_folder, const WindowedOptions
                   .convolutions = true,
                   .doubled_norms = options.doubled_norms};
   style.fold = fold_;
-  const nn::Parameters parameters = part_parameters(hf_folder, options.fused_adapter, style);
+  const nn::Parameters parameters =
+      part_parameters(hf_folder, options.fused_adapter, description_.decoder, style);
   decoder_.emplace(parameters, model, options_.context);
   num_parameters_ = parameters.num_parameters();
   const int64_t vocab = model.vocab_size;

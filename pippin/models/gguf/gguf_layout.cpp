@@ -44,7 +44,10 @@ class GgufLayout {
     }
   }
   // The converter has added the 1.
-  static void use(nn::NormOptions& norm) { norm.one_plus = false; }
+  static void use(nn::NormOptions& norm) {
+    norm.one_plus_in_adapters |= norm.one_plus;
+    norm.one_plus = false;
+  }
 
  private:
   bool has(const std::string& module) const {
@@ -53,6 +56,7 @@ class GgufLayout {
 
   void use(nn::AttentionOptions& attention) const {
     const bool joined = has("attn_qkv") && !has("attn_q");
+    attention.other_form = {attention.layout, attention.interleaved};
     attention.layout = joined ? nn::QkvLayout::Blocks : nn::QkvLayout::Separate;
     attention.transposed = false;
     attention.interleaved = pairs_.value_or(attention.interleaved);
@@ -66,6 +70,7 @@ class GgufLayout {
     delta.layout = has("ssm_ba") ? nn::GatedDeltaOptions::Layout::Halfway
                                  : nn::GatedDeltaOptions::Layout::Joined;
     delta.tiled = !has("ssm_ba");
+    delta.reordered = delta.value_heads > delta.key_heads;
   }
 
   void use(nn::MLPOptions& mlp, const std::string& ending) const {

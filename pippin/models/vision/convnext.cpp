@@ -103,26 +103,14 @@ Array ConvNext::pooled(const nn::Parameters& parameters, const Array& pixels) co
   return nn::Norm(parameters.at(names.final_norm), widths.back(), final_norm)(mean);
 }
 
-std::vector<int64_t> stage_sizes(const Config& config, const char* key,
-                                 std::vector<int64_t> fallback, int64_t most) {
-  const auto given = config.find(key);
-  std::vector<int64_t> sizes = given ? given->as_ints() : std::move(fallback);
-  for (const int64_t size : sizes) {
-    if (size < 1 || size > most) {
-      config.invalid(key, fmt::format("{} is not a number from 1 to {}", size, most));
-    }
-  }
-  return sizes;
-}
-
 // `epsilon`: of the norms but the last; nothing: the configuration's.
 ConvNext read_convnext(const Config& config, ConvNextNames names, double default_epsilon) {
   constexpr int64_t kMostDepth = 1 << 10, kMostWidth = 1 << 16;
   ConvNext net;
   net.names = std::move(names);
   net.channels = config.size("num_channels", 3, 16);
-  net.depths = stage_sizes(config, "depths", {3, 3, 9, 3}, kMostDepth);
-  net.widths = stage_sizes(config, "hidden_sizes", {96, 192, 384, 768}, kMostWidth);
+  net.depths = size_list(config, "depths", {3, 3, 9, 3}, kMostDepth);
+  net.widths = size_list(config, "hidden_sizes", {96, 192, 384, 768}, kMostWidth);
   if (net.depths.size() != net.widths.size() || net.widths.empty()) {
     config.invalid("depths", fmt::format("{} stages, hidden_sizes has {}", net.depths.size(),
                                          net.widths.size()));

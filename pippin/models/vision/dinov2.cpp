@@ -15,6 +15,7 @@
 #include "pippin/nn/layers/linear.h"
 
 namespace pippin::models::vision {
+
 Tower vit_like(const Config& config, const TowerDefaults& defaults) {
   Tower tower = siglip_like(config, defaults);
   nn::VisionTransformerOptions& net = tower.net;
@@ -34,6 +35,32 @@ Tower vit_like(const Config& config, const TowerDefaults& defaults) {
     attention.value = "attention.value";
     attention.output = "output.dense";
     attention.qkv_bias = bias;
+  }
+  return tower;
+}
+
+Tower dinov2_tower(const Config& config, int64_t registers) {
+  Tower tower = vit_like(config, {.intermediate_size = 4 * 768, .activation = "gelu"});
+  nn::VisionTransformerOptions& net = tower.net;
+  net.resizing = {.kind = nn::GridResizing::Kind::Bicubic, .antialias = registers > 0};
+  net.num_registers = registers;
+  net.registers = "embeddings.register_tokens";
+  const int64_t ratio = config.size("mlp_ratio", 4, 64);
+  const bool swiglu = config.flag("use_swiglu_ffn", false);
+  for (nn::LayerOptions& layer : net.layers) {
+    layer.attention_norm = "norm1";
+    layer.mlp_norm = "norm2";
+    layer.attention_added.scale = "layer_scale1.lambda1";
+    layer.mlp_added.scale = "layer_scale2.lambda1";
+    nn::MLPOptions& mlp = layer.mlp();
+    mlp.hidden_features = ratio * net.features();
+    if (!swiglu) continue;
+    // Two thirds, up to a multiple of 8.
+    mlp.hidden_features = (mlp.hidden_features * 2 / 3 + 7) / 8 * 8;
+    mlp.activation = nn::Activation::Silu;
+    mlp.gated = mlp.fused = true;
+    mlp.gate = "weights_in";
+    mlp.down = "weights_out";
   }
   return tower;
 }
@@ -105,30 +132,9 @@ VisionDescription described_encoder(ImageEncoder model) {
 VisionDescription dinov2_like(const Config& config, std::string base, std::string_view model_class,
                               std::string_view classifier, int64_t registers = 0) {
   ImageEncoder model;
-  model.tower = vit_like(config, {.intermediate_size = 4 * 768, .activation = "gelu"});
+  model.tower = dinov2_tower(config, registers);
   model.base = std::move(base);
   model.any_size = true;
-  nn::VisionTransformerOptions& net = model.tower.net;
-  net.resizing = {.kind = nn::GridResizing::Kind::Bicubic, .antialias = registers > 0};
-  net.num_registers = registers;
-  net.registers = "embeddings.register_tokens";
-  const int64_t ratio = config.size("mlp_ratio", 4, 64);
-  const bool swiglu = config.flag("use_swiglu_ffn", false);
-  for (nn::LayerOptions& layer : net.layers) {
-    layer.attention_norm = "norm1";
-    layer.mlp_norm = "norm2";
-    layer.attention_added.scale = "layer_scale1.lambda1";
-    layer.mlp_added.scale = "layer_scale2.lambda1";
-    nn::MLPOptions& mlp = layer.mlp();
-    mlp.hidden_features = ratio * net.features();
-    if (!swiglu) continue;
-    // Two thirds, up to a multiple of 8.
-    mlp.hidden_features = (mlp.hidden_features * 2 / 3 + 7) / 8 * 8;
-    mlp.activation = nn::Activation::Silu;
-    mlp.gated = mlp.fused = true;
-    mlp.gate = "weights_in";
-    mlp.down = "weights_out";
-  }
   config.require_flag("apply_layernorm", true, true);
   model.means_too = true;
   model.labels = read_labels(config, model_class, classifier);

@@ -19,9 +19,8 @@
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/quantization.h"
+#include "pippin/models/vision/fastvithd.h"
 #include "pippin/models/vision/tiles.h"
-#include "pippin/models/vision/vision_config.h"
-#include "pippin/nn/vision/projector.h"
 
 namespace pippin::models {
 namespace {
@@ -57,23 +56,6 @@ mil::FunctionDescription& interface_of(mil::Model& model, const fs::path& packag
        "{}: not FastVLM's vision tower: a function {} from images (1, 3, side, side), fp32, to {} "
        "(1, rows, features) is expected",
        package.string(), families::kMain, family::kRows);
-}
-
-// As MLX names the parts, and as LLaVA does.
-array::Array project(const nn::Parameters& parameters, const array::Array& features,
-                     int64_t width) {
-  nn::ProjectorOptions options{.features = features.dim(2).constant(),
-                               .hidden_features = width,
-                               .output_features = width,
-                               .norm = {},
-                               .first = "linear_0",
-                               .second = "linear_2"};
-  const nn::Parameters own = parameters.at("multi_modal_projector");
-  if (own.contains("linear_0.weight")) return nn::Projector(own, options)(features);
-  constexpr std::string_view kBases[] = {"model.mm_projector", "mm_projector"};
-  options.first = "0";
-  options.second = "2";
-  return nn::Projector(vision::part_with(parameters, kBases, "0.weight"), options)(features);
 }
 
 // Puts the operations of a function after those of another, whose value `features` they read in
@@ -151,8 +133,8 @@ mil::Model FastVlm::build() const {
   const array::Scope scope("projector");
   const array::Array states =
       builder.input(kFeatures, kFloat, mil::Shape(rows.shape.begin(), rows.shape.end()));
-  const array::Array projected =
-      project(parameters, array::cast(states, parameters.type()), config.size("hidden_size", 0));
+  const array::Array projected = vision::fastvlm_projected(
+      parameters, array::cast(states, parameters.type()), config.size("hidden_size", 0));
   builder.output(family::kRows, array::cast(projected, kFloat));
   const std::unique_ptr<mil::Function> projector = builder.build();
   append_function(function, value, *projector);

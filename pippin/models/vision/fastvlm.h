@@ -26,6 +26,8 @@ class FastVlm {
   FastVlm(std::filesystem::path folder, std::filesystem::path tower,
           BuildOptions::Compute compute = BuildOptions::Compute::Float32Direct);
 
+  // Of its input.
+  const image::VisionShape& shape() const { return shape_; }
   // One pass. Throws InvalidArgument for pixels of another shape than the package's.
   image::VisionPasses passes(const image::ImageInputs& inputs) const;
   // The program of the pass, with the interface of families/vision.h: the package's, and the

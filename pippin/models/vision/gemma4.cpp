@@ -1,6 +1,7 @@
 // Gemma 4's vision tower (Hugging Face): patches of images of any size with positions in two
 // dimensions, of which squares are averaged.
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,13 @@ struct Gemma4Tower {
                       const image::VisionShape& shape) const;
 
  private:
+  nn::Grid checked_grid(std::span<const int64_t> positions) const;
   array::Array embedded(const nn::Parameters& at, const array::Array& pixels, nn::Grid grid) const;
   array::Array pooled(const array::Array& states, nn::Grid grid) const;
 };
 
 // The grid of the patches before the padding, whose positions (column, row) are -1.
-nn::Grid grid_of_positions(const image::IntArray& positions) {
-  const std::vector<int64_t>& ids = positions.values;
+nn::Grid grid_of_positions(std::span<const int64_t> ids) {
   nn::Grid grid;
   size_t count = 0;
   while (2 * count < ids.size() && ids[2 * count] >= 0) ++count;
@@ -71,25 +72,40 @@ image::VisionPasses Gemma4Tower::passes(const image::ImageInputs& inputs) const 
   }
   const std::vector<int64_t>& dims = inputs.pixel_values.shape;
   const image::IntArray& ids = found->second;
-  const std::vector<int64_t> wanted = {1, dims.size() == 3 ? dims[1] : 0, 2};
-  if (dims.size() != 3 || dims[0] != 1 || dims[2] != patch || ids.shape != wanted ||
-      std::ssize(ids.values) != 2 * dims[1]) {
+  const bool is_table = dims.size() == 3 && (dims[0] == 1 || inputs.is_video());
+  const std::vector<int64_t> wanted = {is_table ? dims[0] : 0, is_table ? dims[1] : 0, 2};
+  if (!is_table || dims[2] != patch || ids.shape != wanted ||
+      std::ssize(ids.values) != 2 * dims[0] * dims[1]) {
     fail(ErrorCode::InvalidArgument,
          "pixel_values ({}), image_position_ids ({}): one image of patches of {} numbers is "
          "expected",
          fmt::join(dims, ", "), fmt::join(ids.shape, ", "), patch);
   }
-  const nn::Grid grid = grid_of_positions(ids);
+  image::VisionPasses passes;
+  int64_t rows = 0;
+  for (int64_t frame = 0; frame < dims[0]; ++frame) {
+    const auto own =
+        std::span(ids.values)
+            .subspan(static_cast<size_t>(2 * frame * dims[1]), static_cast<size_t>(2 * dims[1]));
+    const nn::Grid grid = checked_grid(own);
+    const int64_t count = grid.count() / (pool * pool);
+    passes.passes.push_back(
+        {{{grid.count(), patch}, {1, grid.height, grid.width}}, frame * dims[1] * patch});
+    passes.runs.push_back(run_of(rows, count));
+    rows += count;
+  }
+  return passes;
+}
+
+nn::Grid Gemma4Tower::checked_grid(std::span<const int64_t> positions) const {
+  const nn::Grid grid = grid_of_positions(positions);
   if (grid.height % pool != 0 || grid.width % pool != 0 || grid.height > num_positions ||
       grid.width > num_positions) {
     fail(ErrorCode::InvalidArgument,
          "image_position_ids: {}x{} patches; multiples of {} up to {} are expected", grid.height,
          grid.width, pool, num_positions);
   }
-  image::VisionPasses passes;
-  passes.passes = {{{{grid.count(), patch}, {1, grid.height, grid.width}}, 0}};
-  passes.runs = {run_of(0, grid.count() / (pool * pool))};
-  return passes;
+  return grid;
 }
 
 array::Array Gemma4Tower::embedded(const nn::Parameters& at, const array::Array& pixels,

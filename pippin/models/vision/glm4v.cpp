@@ -18,6 +18,10 @@ namespace {
 struct Glm4vTower : QwenTower {
   int64_t merger_features = 0;
 
+  // The prompt has texts between the patches of frames of a video.
+  image::VisionPasses passes(const image::ImageInputs& inputs) const {
+    return QwenTower::passes(inputs, /*split=*/true);
+  }
   array::Array record(const nn::Parameters& parameters, const array::Array& pixels,
                       const image::VisionShape& shape) const;
 

@@ -1,6 +1,5 @@
 // InternVL (Shanghai AI Laboratory) in Hugging Face's form: a tower with scaled layers,
 // neighbouring patches joined, and two matrices after a norm.
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,12 +74,7 @@ VisionDescription internvl(const Config& config) {
     config.unsupported("vision_feature_select_strategy",
                        fmt::format("'{}' is not supported (supported: default)", strategy));
   }
-  const double ratio = config.number("downsample_ratio", 0.5);
-  const double factor = std::round(1 / ratio);
-  if (factor < 1 || factor > 64 || std::abs(factor * ratio - 1) > 1e-9) {
-    config.invalid("downsample_ratio", fmt::format("{} is not 1 / N with N up to 64", ratio));
-  }
-  const auto side = static_cast<int64_t>(factor);
+  const int64_t side = inverse_ratio(config, "downsample_ratio", 0.5);
   const nn::Grid grid = model.tower.net.grid;
   model.runs = TileRuns::Each;
   model.rows = joined_rows(config, "downsample_ratio", grid, side);

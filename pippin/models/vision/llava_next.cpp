@@ -33,6 +33,7 @@ struct AnyResolution {
  private:
   nn::Grid tiles_for(nn::Grid size) const;
   image::VisionRun joined(const Tiles& tiles, int64_t batch, nn::Grid size) const;
+  image::VisionRun frames(const Tiles& tiles, int64_t batch) const;
 };
 
 // image_sizes of one image: height and width.
@@ -149,13 +150,44 @@ image::VisionRun AnyResolution::joined(const Tiles& tiles, int64_t batch, nn::Gr
   return run;
 }
 
+// The rows of each frame at half the resolution, and one row at the end of all.
+image::VisionRun AnyResolution::frames(const Tiles& tiles, int64_t batch) const {
+  const nn::Grid grid = llava.tower.net.grid;
+  const nn::Grid half{(grid.height + 1) / 2, (grid.width + 1) / 2};
+  const int64_t rows = llava.rows();
+  const nn::GridResizing bilinear;
+  const auto down = nn::resize_axis(grid.height, half.height, bilinear);
+  const auto across = nn::resize_axis(grid.width, half.width, bilinear);
+  image::VisionRun run;
+  run.parts = 4;
+  const auto count = static_cast<size_t>((tiles.count * half.count() + 1) * run.parts);
+  run.rows.reserve(count);
+  run.weights.reserve(count);
+  for (int64_t frame = 0; frame < tiles.count; ++frame) {
+    const int64_t first = frame * rows + frame / batch;
+    for (const nn::ResizeTaps& v : down) {
+      for (const nn::ResizeTaps& h : across) {
+        for (size_t i = 0; i < 4; ++i) {
+          run.rows.push_back(first + v.places[i / 2] * grid.width + h.places[i % 2]);
+          run.weights.push_back(static_cast<float>(v.weights[i / 2] * h.weights[i % 2]));
+        }
+      }
+    }
+  }
+  run.rows.insert(run.rows.end(), 4, batch * rows);
+  run.weights.insert(run.weights.end(), {1, 0, 0, 0});
+  return run;
+}
+
 image::VisionPasses AnyResolution::passes(const image::ImageInputs& inputs) const {
   const Tower& tower = llava.tower;
   const Tiles tiles =
       tiles_of(inputs, tower.net.patches.channels, tower.image.height, tower.image.width);
   image::VisionPasses passes{passes_over(tiles, tower.net.grid.count()), {}};
   const int64_t batch = passes.passes.front().shape.pixels.front();
-  if (tiles.count == 1) {
+  if (inputs.is_video()) {
+    passes.runs = {frames(tiles, batch)};
+  } else if (tiles.count == 1) {
     // The newline is the row after it.
     passes.runs = {run_of(0, llava.rows() + 1)};
   } else {

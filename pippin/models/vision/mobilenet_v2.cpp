@@ -79,21 +79,11 @@ Array MobileNet::apply(const nn::Parameters& parameters, const Layer& layer, con
   const int64_t from = x.dim(1).constant();
   nn::ConvolutionOptions options{
       .dims = {layer.to, layer.depthwise ? 1 : from, layer.size, layer.size},
+      .bias = false,
       .strides = {layer.stride},
       .groups = layer.depthwise ? from : 1};
   if (layer.size > 1) options.padding = zeros_around(x, layer.size, layer.stride, padding_of_input);
-  const Array weight = at.made("weight", options.dims, [&](const std::string& full) {
-    const nn::ChannelScale scale = nn::batch_norm(norm, layer.to, epsilon);
-    std::vector<double> values = at.values("weight", options.dims);
-    const size_t each = values.size() / scale.factors.size();
-    for (size_t i = 0; i < values.size(); ++i) values[i] *= scale.factors[i / each];
-    return array::constant(at.type(), options.dims, values, full);
-  });
-  const Array bias = at.made("bias", {layer.to}, [&](const std::string& full) {
-    return array::constant(at.type(), {layer.to}, nn::batch_norm(norm, layer.to, epsilon).addends,
-                           full);
-  });
-  Array y = nn::Convolution(at.path(), options, weight, bias)(x);
+  Array y = nn::batch_normed(at, norm, options, epsilon)(x);
   if (!layer.activates) return y;
   return clipped ? array::clip(y, 0, 6) : nn::apply(activation, y);
 }

@@ -1,5 +1,6 @@
 #include "pippin/models/vision/tile_tower.h"
 
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -25,6 +26,15 @@ VisionDescription description_of(TileTower tiles) {
                            shared->keeps_class ? tower(pixels) : tower.of_patches(pixels));
   };
   return description;
+}
+
+int64_t inverse_ratio(const Config& config, std::string_view key, double fallback) {
+  const double ratio = config.number(key, fallback);
+  const double factor = std::round(1 / ratio);
+  if (factor < 1 || factor > 64 || std::abs(factor * ratio - 1) > 1e-9) {
+    config.invalid(key, fmt::format("{} is not 1 / N with N up to 64", ratio));
+  }
+  return static_cast<int64_t>(factor);
 }
 
 int64_t joined_rows(const Config& config, std::string_view key, nn::Grid grid, int64_t factor) {

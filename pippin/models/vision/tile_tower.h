@@ -30,6 +30,9 @@ struct TileTower {
 
 VisionDescription description_of(TileTower tiles);
 
+// N of a share 1 / N of a grid's sides. Throws InvalidFile for other shares.
+int64_t inverse_ratio(const Config& config, std::string_view key, double fallback);
+
 // The patches of a grid whose sides `factor` divides, joined; throws InvalidFile with the key for
 // others.
 int64_t joined_rows(const Config& config, std::string_view key, nn::Grid grid, int64_t factor);

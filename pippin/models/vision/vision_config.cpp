@@ -1,5 +1,6 @@
 #include "pippin/models/vision/vision_config.h"
 
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,6 +35,18 @@ nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback)
   }
   if (sides.empty()) config.invalid(key, "an empty list");
   return {sides[0], sides[1]};
+}
+
+std::vector<int64_t> size_list(const Config& config, std::string_view key,
+                               std::vector<int64_t> fallback, int64_t most) {
+  const auto given = config.find(key);
+  std::vector<int64_t> sizes = given ? given->as_ints() : std::move(fallback);
+  for (const int64_t size : sizes) {
+    if (size < 1 || size > most) {
+      config.invalid(key, fmt::format("{} is not a number from 1 to {}", size, most));
+    }
+  }
+  return sizes;
 }
 
 std::optional<VisionLabels> read_labels(const Config& config, std::string_view model_class,

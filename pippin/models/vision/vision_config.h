@@ -40,6 +40,10 @@ int64_t text_width(const Config& config);
 // image_size, patch_size: a number, or {height, width}.
 nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback);
 
+// A list of sizes from 1 to `most`.
+std::vector<int64_t> size_list(const Config& config, std::string_view key,
+                               std::vector<int64_t> fallback, int64_t most);
+
 // The labels of the class `classifier`, by id2label or num_labels; nothing for `model_class`, which
 // the configuration of a bare model names. Throws Unsupported for other classes.
 std::optional<VisionLabels> read_labels(const Config& config, std::string_view model_class,
@@ -52,6 +56,8 @@ Tower siglip_like(const Config& vision, const TowerDefaults& defaults = {});
 Tower clip_like(const Config& vision);
 // ViT's (dinov2.cpp), as its configuration has it, with the names of Hugging Face's class.
 Tower vit_like(const Config& config, const TowerDefaults& defaults);
+// DINOv2's (dinov2.cpp).
+Tower dinov2_tower(const Config& config, int64_t registers);
 // AIMv2's (aimv2.cpp), which Ovis 2 has too, with SigLIP's names of patches.
 Tower aimv2_like(const Config& vision);
 // The tower by vision_config's model_type: CLIP's or SigLIP's. Throws Unsupported for others.

@@ -38,7 +38,7 @@ struct VisionDescription {
 };
 
 bool is_vision_type(std::string_view model_type);
-// Whether such a model gives one row for an image, not rows of a prompt.
+// Whether such a model gives one row or a map for an image, not rows of a prompt.
 bool is_image_encoder_type(std::string_view model_type);
 // From the whole configuration. Throws Unsupported for an unknown model_type or tower.
 VisionDescription describe_vision(const Config& config);
@@ -51,6 +51,7 @@ VisionDescription clip(const Config& config);  // MetaCLIP 2 too
 VisionDescription cohere2_vision(const Config& config);
 VisionDescription convnext(const Config& config);
 VisionDescription deepseek_ocr2(const Config& config);
+VisionDescription depth_anything(const Config& config);
 VisionDescription dinov2(const Config& config);
 VisionDescription dinov2_with_registers(const Config& config);
 VisionDescription dinov3_convnext(const Config& config);  // convnext.cpp
@@ -58,12 +59,15 @@ VisionDescription gemma3(const Config& config);
 VisionDescription gemma4_vision(const Config& config);
 VisionDescription glm4v_vision(const Config& config);
 VisionDescription got_ocr2(const Config& config);
+VisionDescription idefics2(const Config& config);
 VisionDescription idefics3(const Config& config);  // SmolVLM too
 VisionDescription internvl(const Config& config);
 VisionDescription lfm2_vl(const Config& config);
+VisionDescription llama4_vision(const Config& config);
 VisionDescription llava(const Config& config);
 VisionDescription llava_next(const Config& config);
-VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
+VisionDescription llava_onevision(const Config& config);     // llava_next.cpp
+VisionDescription llava_qwen2_vision(const Config& config);  // fastvithd.cpp
 VisionDescription minicpmv4_6(const Config& config);
 VisionDescription mistral3_vision(const Config& config);  // pixtral.cpp
 VisionDescription mobilenet_v2(const Config& config);
@@ -76,7 +80,9 @@ VisionDescription qwen2_vl(const Config& config);
 VisionDescription qwen3_5_vision(const Config& config);  // qwen3_vl.cpp
 VisionDescription qwen3_omni(const Config& config);      // qwen3_vl.cpp
 VisionDescription qwen3_vl(const Config& config);
-VisionDescription siglip(const Config& config);  // clip.cpp
-VisionDescription vit(const Config& config);     // dinov2.cpp
+VisionDescription segformer(const Config& config);
+VisionDescription siglip(const Config& config);   // clip.cpp
+VisionDescription siglip2(const Config& config);  // clip.cpp: images of any size
+VisionDescription vit(const Config& config);      // dinov2.cpp
 
 }  // namespace pippin::models::vision

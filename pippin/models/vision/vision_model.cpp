@@ -20,6 +20,7 @@
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/quantization.h"
+#include "pippin/models/vision/fastvithd.h"
 
 namespace pippin::models {
 namespace {
@@ -62,7 +63,11 @@ constexpr std::string_view kTextParts[] = {
 
 bool VisionModel::is_in(const fs::path& source) {
   if (!fs::is_directory(source) || !fs::exists(text_folder(source) / "config.json")) return false;
-  return vision::is_vision_type(load_config(source).get_string_or("model_type", ""));
+  const std::string type = load_config(source).get_string_or("model_type", "");
+  if (!vision::is_vision_type(type)) return false;
+  // Folders for Apple's app have the tower as a package, if at all.
+  return type != "llava_qwen2" ||
+         (has_weights(source) && open_tower(source, {}).contains(vision::kFastVitTensor));
 }
 
 bool VisionModel::takes_images_alone(const fs::path& source) {

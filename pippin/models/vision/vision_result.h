@@ -13,7 +13,14 @@ enum class VisionResult : uint8_t {
   Vector,        // one row for an image: its embedding
   SharedVector,  // in one space with the vectors of texts, both of length 1
   Scores,        // one row for an image: a classifier's logits
+  LabelMap,      // a row of logits of labels for each place of an image, whose grid the run has
+  DepthMap,      // the same of one number, the depth
 };
+
+// Whether an image becomes a grid of rows.
+inline bool is_map(VisionResult result) {
+  return result == VisionResult::LabelMap || result == VisionResult::DepthMap;
+}
 
 // The labels of a classifier.
 struct VisionLabels {

@@ -49,8 +49,8 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   const int64_t size = options_.head_dim;
   if (norm.place == QkNorm::Place::None) return std::nullopt;
   if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
-  const bool reordered = norm.norm.weight && reorders_rows(options_, QkvPart::Query);
-  if (norm.weights == QkNorm::Weights::Shared && !reordered)
+  const int64_t reordered = norm.norm.weight ? reordered_dims(options_, QkvPart::Query) : 0;
+  if (norm.weights == QkNorm::Weights::Shared && reordered == 0)
     return Norm(at, size, norm.norm, Norm::Of::Heads);
   const int64_t rows = norm.weights == QkNorm::Weights::Shared ? 1 : heads;
   if (const auto ready = at.stored("weight", rows * size)) {
@@ -71,7 +71,7 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
       stored.emplace_back(begin, begin + size);
     }
   }
-  const auto order = deinterleaved(size, reordered ? options_.rope_dims : 0);
+  const auto order = deinterleaved(size, reordered);
   std::vector<std::vector<double>> weight;
   for (const auto& head : stored) {
     std::vector<double>& row = weight.emplace_back();

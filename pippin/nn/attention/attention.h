@@ -74,6 +74,13 @@ struct AttentionOptions {
   bool output_bias = false;
   bool transposed = false;  // matrices are stored as (in, out)
   QkvLayout layout = QkvLayout::Separate;
+  // The layout and the pairs (`interleaved`) in the other form of the checkpoint, Hugging Face's or
+  // GGUF, which adapters may have.
+  struct OtherForm {
+    QkvLayout layout;
+    bool interleaved;
+  };
+  std::optional<OtherForm> other_form;
   std::string query = "q_proj", key = "k_proj", value = "v_proj", qkv = "qkv_proj",
               output = "o_proj";
   // Of each matrix WeightLayout::groups, where projections are separate.

@@ -1,5 +1,6 @@
 #include "pippin/nn/attention/qkv_rows.h"
 
+#include <utility>
 #include <vector>
 
 #include "pippin/nn/layers/rope.h"
@@ -36,18 +37,7 @@ std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
   return rows;
 }
 
-}  // namespace
-
-int64_t qkv_heads(const AttentionOptions& options) {
-  const int64_t gates = options.layout == QkvLayout::GateBlocks ? options.num_heads : 0;
-  return gates + options.num_heads + 2 * options.num_kv_heads;
-}
-
-bool reorders_rows(const AttentionOptions& options, QkvPart part) {
-  return options.interleaved && options.rope && part != QkvPart::Value;
-}
-
-WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part) {
+WeightLayout own_layout(const AttentionOptions& options, QkvPart part) {
   WeightLayout layout;
   layout.transposed = options.transposed;
   layout.groups = part == QkvPart::Query ? options.query_groups
@@ -63,12 +53,41 @@ WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part) {
     layout.stored_rows = 2 * options.num_heads * options.head_dim;
     layout.part = "q";
   }
-  if (!fused && !gated && !reorders_rows(options, part)) return layout;
-  const auto order =
-      deinterleaved(options.head_dim, reorders_rows(options, part) ? options.rope_dims : 0);
+  const int64_t reordered = reordered_dims(options, part);
+  if (!fused && !gated && reordered == 0) return layout;
+  const auto order = deinterleaved(options.head_dim, reordered);
   for (const int64_t first : head_rows(options, part)) {
     for (const int64_t dim : order) layout.rows.push_back(first + dim);
   }
+  return layout;
+}
+
+}  // namespace
+
+int64_t qkv_heads(const AttentionOptions& options) {
+  const int64_t gates = options.layout == QkvLayout::GateBlocks ? options.num_heads : 0;
+  return gates + options.num_heads + 2 * options.num_kv_heads;
+}
+
+int64_t reordered_dims(const AttentionOptions& options, QkvPart part) {
+  if (!options.interleaved || part == QkvPart::Value) return 0;
+  if (options.rope) return options.rope_dims;
+  // Without positions any order would do, but the converter to GGUF has changed it all the same:
+  // adapters in the other form have to follow.
+  const bool differs = options.other_form && options.other_form->interleaved != options.interleaved;
+  return differs ? options.head_dim : 0;
+}
+
+WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part) {
+  WeightLayout layout = own_layout(options, part);
+  if (!options.other_form) return layout;
+  AttentionOptions other = options;
+  other.layout = options.other_form->layout;
+  other.interleaved = options.other_form->interleaved;
+  other.other_form->interleaved = options.interleaved;
+  WeightLayout theirs = own_layout(other, part);
+  if (theirs.stored_rows == layout.stored_rows && theirs.rows == layout.rows) return layout;
+  layout.other_form = {true, theirs.stored_rows, std::move(theirs.rows)};
   return layout;
 }
 
@@ -84,6 +103,7 @@ Linear output_gate(const Parameters& parameters, const AttentionOptions& options
   WeightLayout layout = qkv_layout(options, QkvPart::Query);
   layout.part = "gate";
   layout.rows.clear();
+  layout.other_form.reset();  // gates are not rotated
   for (const int64_t first : head_rows(options, QkvPart::Query)) {
     for (int64_t i = 0; i < options.head_dim; ++i) {
       layout.rows.push_back(first + options.head_dim + i);

@@ -9,8 +9,9 @@
 
 namespace pippin::nn {
 
-// Whether the rows of a part are reordered, so that halves of a head are rotated instead of pairs.
-bool reorders_rows(const AttentionOptions& options, QkvPart part);
+// The first rows of each head that are reordered in a part, so that halves of a head are rotated
+// instead of pairs; 0: none.
+int64_t reordered_dims(const AttentionOptions& options, QkvPart part);
 WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part);
 // The heads of all parts in one matrix, including a gate's.
 int64_t qkv_heads(const AttentionOptions& options);

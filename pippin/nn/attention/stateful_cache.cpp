@@ -29,7 +29,9 @@ std::string numbered(const char* name, size_t number) {
 
 }  // namespace
 
-StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
+StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context,
+                                       std::string names)
+    : prefix(std::move(names)) {
   // Shapes of keys and of values, by the sizes of their heads; values of 0 elements are included.
   std::vector<std::pair<StateShape, StateShape>> caches;
   std::vector<StateShape> indices;  // by their sizes
@@ -91,7 +93,8 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
 StatefulCache::StatefulCache(array::Builder& builder, mil::DataType type,
                              const StatefulCacheShape& shape) {
   for (const auto& state : shape.states) {
-    buffers_.emplace(state.name, Buffer{builder.state(state.name, type, state.dims), state.rows});
+    buffers_.emplace(
+        state.name, Buffer{builder.state(shape.prefix + state.name, type, state.dims), state.rows});
   }
 }
 

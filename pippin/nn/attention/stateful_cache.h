@@ -23,15 +23,18 @@ namespace pippin::nn {
 // of a CarriedState, (layers, its shape), of those that carry it. Rows are in the order of the
 // layers.
 struct StatefulCacheShape {
-  // Throws Unsupported if layers carry a state of one name in two shapes.
-  StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context);
+  // `prefix`: of the states' names. Throws Unsupported if layers carry a state of one name in two
+  // shapes.
+  StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context,
+                     std::string prefix = "");
 
   struct StateShape {
     std::string name;
     std::vector<int64_t> dims;
     std::map<int64_t, int64_t> rows;  // by layer
   };
-  std::vector<StateShape> states;
+  std::string prefix;
+  std::vector<StateShape> states;  // their names without the prefix
 };
 
 class StatefulCache : public Cache {

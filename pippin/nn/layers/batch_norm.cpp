@@ -1,7 +1,9 @@
 #include "pippin/nn/layers/batch_norm.h"
 
 #include <cmath>
+#include <string>
 
+#include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 
 namespace pippin::nn {
@@ -24,6 +26,29 @@ ChannelScale batch_norm(const Parameters& parameters, int64_t channels, double e
     result.addends.push_back(bias[i] - mean[i] * factor);
   }
   return result;
+}
+
+Convolution batch_normed(const Parameters& convolution, const Parameters& norm,
+                         const ConvolutionOptions& options, double epsilon) {
+  const int64_t outputs = options.dims.front();
+  const array::Array weight =
+      convolution.made("weight", options.dims, [&](const std::string& full) {
+        const ChannelScale scale = batch_norm(norm, outputs, epsilon);
+        std::vector<double> values = convolution.values("weight", options.dims);
+        const size_t each = values.size() / scale.factors.size();
+        for (size_t i = 0; i < values.size(); ++i) values[i] *= scale.factors[i / each];
+        return array::constant(convolution.type(), options.dims, values, full);
+      });
+  const array::Array bias = convolution.made("bias", {outputs}, [&](const std::string& full) {
+    const ChannelScale scale = batch_norm(norm, outputs, epsilon);
+    std::vector<double> values = scale.addends;
+    if (options.bias) {
+      const std::vector<double> own = convolution.values("bias", {outputs});
+      for (size_t i = 0; i < values.size(); ++i) values[i] += own[i] * scale.factors[i];
+    }
+    return array::constant(convolution.type(), {outputs}, values, full);
+  });
+  return Convolution(convolution.path(), options, weight, bias);
 }
 
 }  // namespace pippin::nn

@@ -42,11 +42,13 @@ Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_fe
     : path_(parameters.path()),
       weight_(matrix_of(parameters, in_features, out_features, layout)),
       adapter_(parameters.separate_matrices(out_features, in_features, layout)),
+      chosen_(parameters.run_matrices(out_features, in_features, layout)),
       convolution_(parameters.style().convolutions),
       stacked_(layout.stacked_groups),
       order_(parameters.input_order("weight")) {
   if (!layout.part.empty()) path_ += "." + layout.part;
   if (bias) bias_ = parameters.get("bias", {out_features}, layout);
+  if (bias) chosen_bias_ = parameters.run_vectors("bias", *bias_, layout);
   make_kernel();
 }
 
@@ -54,6 +56,10 @@ Linear::Linear(const std::string& path, array::Array weight, std::optional<array
                bool convolution)
     : path_(path), weight_(std::move(weight)), bias_(std::move(bias)), convolution_(convolution) {
   make_kernel();
+}
+
+void Linear::choose(const Parameters& module, int64_t in_features, int64_t out_features) {
+  chosen_ = module.run_matrices(out_features, in_features);
 }
 
 void Linear::add(array::Array a, array::Array b) {
@@ -74,6 +80,9 @@ Linear Linear::outputs(int64_t index, int64_t begin, int64_t end) const {
   const std::string path = path_ + "." + std::to_string(index);
   std::optional<array::Array> bias;
   if (bias_) bias = constant_rows(*bias_, path + ".bias", begin, end);
+  if (chosen_ || chosen_bias_) {
+    fail(ErrorCode::Unsupported, "'{}' is divided, so adapters cannot change it", path_);
+  }
   Linear part(path, constant_rows(weight_, path + ".weight", begin, end), bias, convolution_);
   part.order_ = order_;
   return part;
@@ -87,10 +96,25 @@ array::Array Linear::operator()(const array::Array& x) const {
       order_.empty()
           ? x
           : array::named(array::gather(x, array::constant(std::span(order_)), -1), "inputs");
+  if (chosen_ || chosen_bias_) return with_chosen(x, taken);
   if (!adapter_) return array::named(array::linear(taken, weight_, bias_), "");
   const array::Array y = array::named(array::linear(taken, weight_, bias_), "base");
   const array::Array narrow = array::named(array::linear(x, adapter_->a, std::nullopt), "lora_A");
   return array::named(add_change(y, narrow, *adapter_), "");
+}
+
+array::Array Linear::with_chosen(const array::Array& x, const array::Array& taken) const {
+  const bool bias_last = bias_ && chosen_ && chosen_->needs_products();
+  const std::optional<array::Array> none;
+  array::Array y = array::named(array::linear(taken, weight_, bias_last ? none : bias_), "base");
+  if (chosen_) {
+    y = chosen_->add_to(y, [&](const array::Array& matrix, std::string_view name) {
+      return array::named(array::linear(x, matrix, std::nullopt), name);
+    });
+  }
+  if (bias_last) y = array::named(y, "changed") + *bias_;
+  if (chosen_bias_) y = array::named(y, "with_bias") + chosen_bias_->sum();
+  return array::named(y, "");
 }
 
 array::Array Linear::by_group(const array::Array& x) const {
@@ -122,6 +146,7 @@ Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64
     : path_(parameters.path()),
       weight_(parameters.get("weight", {num_embeddings, features})),
       adapter_(parameters.separate_matrices(num_embeddings, features)),
+      chosen_(parameters.run_matrices(num_embeddings, features, {}, /*is_table=*/true)),
       convolutions_(parameters.style().convolutions) {}
 
 Embedding::Embedding(const Parameters& parameters, array::Array table)
@@ -129,6 +154,13 @@ Embedding::Embedding(const Parameters& parameters, array::Array table)
 
 array::Array Embedding::operator()(const array::Array& ids) const {
   const array::Scope scope(path_);
+  if (chosen_) {
+    const array::Array y = array::named(array::gather(weight_, ids), "base");
+    const auto rows = [&](const array::Array& table, std::string_view name) {
+      return array::named(array::gather(table, ids), name);
+    };
+    return array::named(chosen_->add_to(y, rows), "");
+  }
   if (!adapter_) return array::named(array::gather(weight_, ids), "");
   const array::Array y = array::named(array::gather(weight_, ids), "base");
   const array::Array narrow = array::named(array::gather(adapter_->a, ids), "lora_embedding_A");

@@ -25,6 +25,9 @@ class Linear {
   Linear(const std::string& path, array::Array weight,
          std::optional<array::Array> bias = std::nullopt, bool convolution = false);
 
+  // From now on adapters that runs choose change the matrix (out, in) as that of `module`: for a
+  // matrix that is owned elsewhere.
+  void choose(const Parameters& module, int64_t in_features, int64_t out_features);
   // From now on x · aᵀ · bᵀ is added; a is (rank, in), b (out, rank).
   void add(array::Array a, array::Array b);
 
@@ -34,6 +37,7 @@ class Linear {
 
  private:
   void make_kernel();
+  array::Array with_chosen(const array::Array& x, const array::Array& taken) const;
   array::Array by_group(const array::Array& x) const;
   array::Array convolve(const array::Array& x) const;
 
@@ -41,6 +45,8 @@ class Linear {
   array::Array weight_;
   std::optional<array::Array> bias_;
   std::optional<AdapterMatrices> adapter_;
+  std::optional<RunMatrices> chosen_;
+  std::optional<RunVectors> chosen_bias_;
   bool convolution_;
   bool stacked_ = false;        // the matrices of groups lie as (in, out)
   std::vector<int64_t> order_;  // of the inputs, as the weight has them; empty: as they come
@@ -66,6 +72,7 @@ class Embedding {
   std::string path_;
   array::Array weight_;
   std::optional<AdapterMatrices> adapter_;
+  std::optional<RunMatrices> chosen_;
   bool convolutions_;
 };
 

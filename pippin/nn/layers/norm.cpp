@@ -47,6 +47,17 @@ Norm::Norm(const Parameters& parameters, int64_t features, const NormOptions& op
     if (dims.size() > 1) weight_ = with_dims(*weight_, path_ + ".weight", dims);
   }
   if (options.bias) bias_ = parameters.get("bias", {features});
+  choose(parameters);
+}
+
+void Norm::choose(const Parameters& parameters) {
+  if (weight_) {
+    const double added = options_.one_plus || options_.one_plus_in_adapters ? 1.0 : 0.0;
+    chosen_weight_ = parameters.run_vectors(
+        "weight", *weight_, {},
+        [added, scale = options_.scale](double value) { return (value + added) * scale; });
+  }
+  if (bias_) chosen_bias_ = parameters.run_vectors("bias", *bias_);
 }
 
 Norm::Norm(const Parameters& parameters, const std::vector<std::vector<double>>& weight,
@@ -94,17 +105,35 @@ Array Norm::normalized(const Array& x) const {
   return x * array::rsqrt(mean, options_.epsilon);
 }
 
+// y, the norm of x, with the changes of the adapters that replace its weight or its bias.
+Array Norm::with_chosen(const Array& y, const Array& x) const {
+  Array sum = y;
+  if (chosen_weight_) {
+    const Array normal =
+        options_.kind == NormOptions::Kind::RMS
+            ? normalized(x)
+            : array::layer_norm(x, {axis_}, std::nullopt, std::nullopt, options_.epsilon);
+    sum = sum + array::named(normal * chosen_weight_->sum(), "weight_change");
+  }
+  if (chosen_bias_) sum = array::named(sum, "with_weight") + chosen_bias_->sum();
+  return array::named(sum, "");
+}
+
 Array Norm::operator()(const Array& x) const {
   const array::Scope scope(path_);
+  const bool is_chosen = chosen_weight_ || chosen_bias_;
+  const auto finished = [&](const Array& y) {
+    return is_chosen ? with_chosen(array::named(y, "base"), x) : array::named(y, "");
+  };
   if (options_.kind == NormOptions::Kind::RMS) {
     const Array normal = normalized(x);
-    return array::named(weight_ ? *weight_ * normal : normal, "");
+    return finished(weight_ ? *weight_ * normal : normal);
   }
   if (!weight_ || weight_->rank() == 1) {
-    return array::named(array::layer_norm(x, {axis_}, weight_, bias_, options_.epsilon), "");
+    return finished(array::layer_norm(x, {axis_}, weight_, bias_, options_.epsilon));
   }
   const Array normal = array::layer_norm(x, {axis_}, std::nullopt, std::nullopt, options_.epsilon);
-  return array::named(*weight_ * normal, "");
+  return finished(*weight_ * normal);
 }
 
 Array Norm::between(const Array& x) const {

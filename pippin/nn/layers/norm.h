@@ -21,10 +21,11 @@ struct NormOptions {
   };
   Kind kind = Kind::RMS;
   double epsilon = 1e-6;
-  bool weight = true;     // "weight"; without it, the normalized values as they are
-  bool bias = false;      // "bias"
-  double scale = 1.0;     // of the weight
-  bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
+  bool weight = true;                 // "weight"; without it, the normalized values as they are
+  bool bias = false;                  // "bias"
+  double scale = 1.0;                 // of the weight
+  bool one_plus = false;              // the stored weight is one less than the factor (Gemma)
+  bool one_plus_in_adapters = false;  // in those that replace it, if that differs
 };
 
 // The same without weights.
@@ -60,12 +61,15 @@ class Norm {
   // The dims of the weights by which RMS norms multiply.
   std::vector<int64_t> weight_dims(int64_t heads, int64_t features) const;
   array::Array normalized(const array::Array& x) const;  // RMS, without weights
+  void choose(const Parameters& parameters);             // the changes by adapters
+  array::Array with_chosen(const array::Array& y, const array::Array& x) const;
 
   std::string path_;
   NormOptions options_;
   Style style_;
   int64_t axis_;
   std::optional<array::Array> weight_, bias_;
+  std::optional<RunVectors> chosen_weight_, chosen_bias_;
 };
 
 }  // namespace pippin::nn

@@ -72,6 +72,13 @@ WeightLayout head_rows(const GatedDeltaOptions& options, bool steps) {
   return layout;
 }
 
+// Of matrices that have value heads in their rows or columns.
+WeightLayout plain_rows(const GatedDeltaOptions& options) {
+  WeightLayout layout;
+  if (options.reordered) layout.other_form = {/*is_known=*/false, 0, {}};
+  return layout;
+}
+
 // The projections of queries, keys and values, in this order.
 std::vector<Linear> mixed_projections(const Parameters& parameters,
                                       const GatedDeltaOptions& options) {
@@ -81,7 +88,8 @@ std::vector<Linear> mixed_projections(const Parameters& parameters,
                    mixed_rows(options))};
   }
   if (options.layout != DeltaLayout::Separate) {
-    return {Linear(parameters.at("in_proj_qkv"), features, convolved(options))};
+    return {Linear(parameters.at("in_proj_qkv"), features, convolved(options), false,
+                   plain_rows(options))};
   }
   return {Linear(parameters.at("q_proj"), features, key_width(options)),
           Linear(parameters.at("k_proj"), features, key_width(options)),
@@ -94,7 +102,8 @@ Linear gate_projection(const Parameters& parameters, const GatedDeltaOptions& op
     return Linear(parameters.at("in_proj_qkvz"), features, width, false, gate_rows(options));
   }
   const bool separate = options.layout == DeltaLayout::Separate;
-  return Linear(parameters.at(separate ? "g_proj" : "in_proj_z"), features, width);
+  return Linear(parameters.at(separate ? "g_proj" : "in_proj_z"), features, width, false,
+                plain_rows(options));
 }
 
 // Rates, or the steps of decays.
@@ -105,7 +114,8 @@ Linear head_projection(const Parameters& parameters, const GatedDeltaOptions& op
   }
   const std::string letter = steps ? "a" : "b";
   const bool joined = options.layout == DeltaLayout::Joined;
-  return Linear(parameters.at(joined ? "in_proj_" + letter : letter + "_proj"), features, heads);
+  return Linear(parameters.at(joined ? "in_proj_" + letter : letter + "_proj"), features, heads,
+                false, plain_rows(options));
 }
 
 std::vector<std::string> convolutions(const GatedDeltaOptions& options) {
@@ -126,7 +136,8 @@ class GatedDelta final : public Mixer {
         step_bias_(parameters.get("dt_bias", {options.value_heads})),
         decays_(decay_rates(parameters, {options.value_heads})),
         norm_(parameters.at(options.norm_name), options.value_dim, options.norm),
-        output_(parameters.at(options.output), value_width(options), options.features) {}
+        output_(parameters.at(options.output), value_width(options), options.features, false,
+                plain_rows(options)) {}
 
   Array operator()(const Array& tokens, const MixerInput& input) const override {
     const array::Scope scope(path_);

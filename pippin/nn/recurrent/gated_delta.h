@@ -33,6 +33,9 @@ struct GatedDeltaOptions {
   int64_t value_heads = 0, value_dim = 0;  // a multiple of key_heads
   // The value heads of a key head are key_heads apart, instead of next to each other.
   bool tiled = false;
+  // The value heads are in another order in the other form of the checkpoint, Hugging Face's or
+  // GGUF.
+  bool reordered = false;
   int64_t kernel = 4;       // taps of the convolution
   double rate_scale = 1.0;  // of the rates' sigmoid: 2 lets the state change signs
   NormOptions norm;         // of each head of values

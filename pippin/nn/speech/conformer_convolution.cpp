@@ -1,7 +1,5 @@
 #include "pippin/nn/speech/conformer_convolution.h"
 
-#include <vector>
-
 #include "pippin/array/ops.h"
 #include "pippin/nn/layers/batch_norm.h"
 
@@ -25,25 +23,7 @@ Convolution depthwise_of(const Parameters& parameters, const ConformerConvolutio
                                        .padding = {before, size - 1 - before}};
   const Parameters at = parameters.at("depthwise_conv");
   if (!options.layer_norm.name.empty()) return Convolution(at, convolution);
-  const Parameters norm = parameters.at("norm");
-  const Array weight = at.made("weight", convolution.dims, [&](const std::string& full) {
-    const ChannelScale scale = batch_norm(norm, features);
-    std::vector<double> values = at.values("weight", convolution.dims);
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] *= scale.factors[i / static_cast<size_t>(size)];
-    }
-    return array::constant(at.type(), convolution.dims, values, full);
-  });
-  const Array bias = at.made("bias", {features}, [&](const std::string& full) {
-    const ChannelScale scale = batch_norm(norm, features);
-    std::vector<double> values = scale.addends;
-    if (options.bias) {
-      const std::vector<double> own = at.values("bias", {features});
-      for (size_t i = 0; i < values.size(); ++i) values[i] += own[i] * scale.factors[i];
-    }
-    return array::constant(at.type(), {features}, values, full);
-  });
-  return Convolution(at.path(), convolution, weight, bias);
+  return batch_normed(at, parameters.at("norm"), convolution);
 }
 
 std::optional<Norm> norm_of(const Parameters& parameters, const NamedNorm& norm, int64_t features) {

@@ -76,7 +76,7 @@ Array VisionTransformer::positions(Grid grid) const {
   });
 }
 
-Array VisionTransformer::operator()(const Array& pixels) const {
+Array VisionTransformer::operator()(const Array& pixels, const Observer& observer) const {
   const Grid grid{pixels.dim(2).constant() / options_.patches.height,
                   pixels.dim(3).constant() / options_.patches.width};
   Array x = patches_(pixels);
@@ -101,7 +101,10 @@ Array VisionTransformer::operator()(const Array& pixels) const {
                       1);
   }
   if (first_norm_) x = (*first_norm_)(x);
-  x = layers_(x);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    x = layers_.run(i, x);
+    if (observer) observer(i, x);
+  }
   return final_norm_ ? (*final_norm_)(x) : x;
 }
 

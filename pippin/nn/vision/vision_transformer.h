@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,9 +50,11 @@ class VisionTransformer {
  public:
   VisionTransformer(const Parameters& parameters, const VisionTransformerOptions& options);
 
+  // Called with the states after each layer.
+  using Observer = std::function<void(size_t layer, const array::Array& states)>;
   // States (batch, patches, features) of images (batch, channels, height, width), that of the class
   // token first if there is one.
-  array::Array operator()(const array::Array& pixels) const;
+  array::Array operator()(const array::Array& pixels, const Observer& observer = {}) const;
   // The same without the class token.
   array::Array of_patches(const array::Array& pixels) const;
 

@@ -13,6 +13,7 @@
 #include "pippin/base/log.h"
 #include "pippin/base/numbers/float_convert.h"
 #include "pippin/mil/derived_source.h"
+#include "pippin/nn/weights/adapter_rows.h"
 #include "pippin/nn/weights/lora.h"
 #include "pippin/nn/weights/weight_source.h"
 
@@ -25,13 +26,14 @@ class FusedSource : public mil::DerivedSource {
  public:
   FusedSource(std::shared_ptr<const mil::TensorSource> base,
               std::shared_ptr<const LoraAdapter> adapter, LowRank change, std::string_view name,
-              int64_t rows, int64_t columns, mil::DataType type)
+              int64_t rows, int64_t columns, mil::DataType type, std::vector<int64_t> taken)
       : base_(std::move(base)),
         adapter_(std::move(adapter)),
         change_(std::move(change)),
         name_(name),
         rows_(static_cast<size_t>(rows)),
         columns_(static_cast<size_t>(columns)),
+        taken_(std::move(taken)),
         to_size_(static_cast<size_t>(mil::bit_width(type)) / 8) {}
 
   uint64_t size() const override { return rows_ * columns_ * to_size_; }
@@ -59,6 +61,7 @@ class FusedSource : public mil::DerivedSource {
     recipe.number(static_cast<int64_t>(columns_)).number(static_cast<int64_t>(to_size_));
     recipe.number(change_.rank).number(std::bit_cast<int64_t>(change_.scale));
     recipe.number(change_.embedding ? 1 : 0);
+    for (const int64_t row : taken_) recipe.number(row);
     for (const std::string& name : {change_.a, change_.b}) {
       const TensorInfo& tensor = adapter_->checkpoint()->at(name);
       recipe.number(static_cast<int64_t>(tensor.dtype)).bytes(tensor.bytes);
@@ -92,6 +95,16 @@ class FusedSource : public mil::DerivedSource {
     return turned;
   }
 
+  std::vector<float> rows_of(const std::vector<float>& left) const {
+    std::vector<float> rows;
+    rows.reserve(taken_.size() * static_cast<size_t>(change_.rank));
+    for (const int64_t row : taken_) {
+      const auto first = left.begin() + row * change_.rank;
+      rows.insert(rows.end(), first, first + change_.rank);
+    }
+    return rows;
+  }
+
   std::shared_ptr<const Factors> load() const {
     const std::lock_guard lock(mutex_);
     if (factors_ == nullptr) {
@@ -99,6 +112,7 @@ class FusedSource : public mil::DerivedSource {
       // An embedding's change is the transpose of B A.
       factors.left =
           read_factor(change_.embedding ? change_.a : change_.b, change_.embedding, change_.scale);
+      if (!taken_.empty()) factors.left = rows_of(factors.left);
       factors.right =
           read_factor(change_.embedding ? change_.b : change_.a, change_.embedding, 1.0);
       factors_ = std::make_shared<const Factors>(std::move(factors));
@@ -139,7 +153,9 @@ class FusedSource : public mil::DerivedSource {
   std::shared_ptr<const LoraAdapter> adapter_;
   LowRank change_;
   std::string name_;
-  size_t rows_, columns_, to_size_;
+  size_t rows_, columns_;
+  std::vector<int64_t> taken_;  // rows of the left matrix; empty: all
+  size_t to_size_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Factors> factors_;
   mutable std::atomic<bool> warned_{false};
@@ -159,16 +175,22 @@ void check_change(const LoraAdapter& adapter, const LowRank& change, int64_t row
   };
   check(change.a, change.rank, change.embedding ? rows : columns);
   check(change.b, change.embedding ? columns : rows, change.rank);
+  if (change.magnitude.empty()) return;
+  const std::vector<int64_t>& shape = adapter.checkpoint()->at(change.magnitude).shape;
+  if (shape == std::vector<int64_t>{rows}) return;
+  fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], the model needs [{}]",
+       adapter.path().string(), change.magnitude, fmt::join(shape, ", "), rows);
 }
 
 std::shared_ptr<const mil::TensorSource> fused_source(std::shared_ptr<const mil::TensorSource> base,
                                                       std::shared_ptr<const LoraAdapter> adapter,
                                                       const LowRank& change, std::string_view name,
                                                       int64_t rows, int64_t columns,
-                                                      mil::DataType type) {
-  check_change(*adapter, change, rows, columns);
+                                                      mil::DataType type,
+                                                      const AdapterRows& taken) {
+  check_change(*adapter, change, change.embedding ? rows : taken.stored, columns);
   return std::make_shared<FusedSource>(std::move(base), std::move(adapter), change, name, rows,
-                                       columns, type);
+                                       columns, type, taken.rows);
 }
 
 }  // namespace pippin::nn

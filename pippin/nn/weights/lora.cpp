@@ -24,13 +24,16 @@ constexpr int64_t kMaxRank = 1 << 16;
 // The parts of a tensor's name.
 struct Part {
   std::string_view suffix;
-  bool is_a, embedding;
+  std::string LowRank::*tensor;
+  bool embedding = false;
 };
 constexpr std::array kParts = {
-    Part{".lora_A.weight", true, false},
-    Part{".lora_B.weight", false, false},
-    Part{".lora_embedding_A", true, true},
-    Part{".lora_embedding_B", false, true},
+    Part{".lora_A.weight", &LowRank::a},
+    Part{".lora_B.weight", &LowRank::b},
+    Part{".lora_embedding_A", &LowRank::a, true},
+    Part{".lora_embedding_B", &LowRank::b, true},
+    Part{".lora_magnitude_vector", &LowRank::magnitude},
+    Part{".lora_magnitude_vector.weight", &LowRank::magnitude},
 };
 
 // The settings that decide a change's scale.
@@ -89,7 +92,7 @@ void check_config(const Json& config, const fs::path& file) {
     fail(ErrorCode::Unsupported, "{}: peft_type '{}' is not supported (known: LORA)", file.string(),
          kind);
   }
-  for (const char* flag : {"use_dora", "lora_bias", "use_qalora", "use_bdlora"}) {
+  for (const char* flag : {"lora_bias", "use_qalora", "use_bdlora"}) {
     if (config.get_bool_or(flag, false)) {
       fail(ErrorCode::Unsupported, "{}: {} is not supported", file.string(), flag);
     }
@@ -120,6 +123,20 @@ const typename Map::mapped_type* find_by_end(const Map& map, std::string_view na
   return only;
 }
 
+// PEFT's wrappers around a module add to the path: modules_to_save of training in several
+// processes, base_layer of a matrix that is stored next to its change.
+std::string replaced_tensor(std::string_view path) {
+  std::string result(path);
+  for (const std::string_view wrapper :
+       {".modules_to_save.default.", ".modules_to_save.", ".base_layer."}) {
+    const size_t place = result.find(wrapper);
+    if (place == result.npos) continue;
+    result.replace(place, wrapper.size(), ".");
+    break;
+  }
+  return result;
+}
+
 fs::path weights_file(const fs::path& folder, bool is_mlx) {
   const char* const peft[] = {"adapter_model.safetensors", "adapter_model.bin"};
   const char* const mlx[] = {"adapters.safetensors", "adapters.npz"};
@@ -132,7 +149,8 @@ fs::path weights_file(const fs::path& folder, bool is_mlx) {
 
 }  // namespace
 
-std::shared_ptr<const LoraAdapter> LoraAdapter::open(const fs::path& folder) {
+std::shared_ptr<const LoraAdapter> LoraAdapter::open(const fs::path& folder,
+                                                     bool is_of_other_form) {
   const fs::path file = folder / "adapter_config.json";
   if (!fs::exists(file)) {
     fail(ErrorCode::NotFound, "{}: no adapter_config.json, so this is not an adapter",
@@ -141,49 +159,84 @@ std::shared_ptr<const LoraAdapter> LoraAdapter::open(const fs::path& folder) {
   const Json config = Json::load(file, kPythonJson);
   const bool is_mlx = is_mlx_adapter(config);
   if (!is_mlx) check_config(config, file);
-  const Scales scales(config, file);
   const double mlx_scale = is_mlx ? mlx_adapter_scale(config) : 0.0;
-
-  auto adapter = std::make_shared<LoraAdapter>();
-  adapter->path_ = folder;
   Checkpoint checkpoint = Checkpoint::open(weights_file(folder, is_mlx));
   if (is_mlx) checkpoint = as_peft_adapter(checkpoint);
-  adapter->checkpoint_ = std::make_shared<const Checkpoint>(std::move(checkpoint));
-  for (const std::string& name : adapter->checkpoint_->names()) {
-    std::string_view path = name;
-    if (path.starts_with(kPrefix)) path.remove_prefix(kPrefix.size());
-    const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const Part& candidate) {
-      return path.ends_with(candidate.suffix);
-    });
-    if (part == kParts.end()) {
-      if (path.find("lora_") != std::string_view::npos) {
-        fail(ErrorCode::Unsupported, "{}: tensor '{}' is of no known kind", folder.string(), name);
-      }
-      adapter->replacements_.emplace(path, name);
-      continue;
-    }
-    LowRank& change =
-        adapter->changes_[std::string(path.substr(0, path.size() - part->suffix.size()))];
-    change.embedding = part->embedding;
-    (part->is_a ? change.a : change.b) = name;
-  }
+  const bool uses_dora = is_mlx ? config.get_string_or("fine_tune_type", "lora") == "dora"
+                                : config.get_bool_or("use_dora", false);
+  const Scales scales(config, file);
+  const auto scale_of = [&](const std::string& module, int64_t rank) {
+    return is_mlx ? mlx_scale : scales.of(module, rank);
+  };
+  return make({folder, std::move(checkpoint), scale_of, uses_dora, is_of_other_form});
+}
+
+std::shared_ptr<const LoraAdapter> LoraAdapter::make(Source source) {
+  auto adapter = std::make_shared<LoraAdapter>();
+  adapter->path_ = std::move(source.path);
+  adapter->is_of_other_form_ = source.is_of_other_form;
+  adapter->checkpoint_ = std::make_shared<const Checkpoint>(std::move(source.checkpoint));
+  for (const std::string& name : adapter->checkpoint_->names()) adapter->add(name);
   for (auto& [module, change] : adapter->changes_) {
-    if (change.a.empty() || change.b.empty()) {
-      fail(ErrorCode::InvalidFile, "{}: '{}' has lora_{} only", folder.string(), module,
-           change.a.empty() ? "B" : "A");
+    adapter->check(module, change, source.needs_magnitudes);
+    change.scale = source.scale_of(module, change.rank);
+    if (!std::isfinite(static_cast<float>(change.scale))) {
+      fail(ErrorCode::InvalidFile, "{}: '{}' has the scale {}, a finite number is expected",
+           adapter->path_.string(), module, change.scale);
     }
-    const TensorInfo& a = adapter->checkpoint_->at(change.a);
-    if (a.shape.size() != 2 || a.shape[0] < 1 || a.shape[0] > kMaxRank) {
-      fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], not (rank, features)",
-           folder.string(), change.a, fmt::join(a.shape, ", "));
-    }
-    change.rank = a.shape[0];
-    change.scale = is_mlx ? mlx_scale : scales.of(module, change.rank);
   }
   if (adapter->changes_.empty() && adapter->replacements_.empty()) {
-    fail(ErrorCode::InvalidFile, "{}: the adapter has no tensors", folder.string());
+    fail(ErrorCode::InvalidFile, "{}: the adapter has no tensors", adapter->path_.string());
   }
   return adapter;
+}
+
+void LoraAdapter::add(const std::string& name) {
+  std::string_view path = name;
+  if (path.starts_with(kPrefix)) path.remove_prefix(kPrefix.size());
+  const auto part = std::find_if(kParts.begin(), kParts.end(), [&](const Part& candidate) {
+    return path.ends_with(candidate.suffix);
+  });
+  if (part == kParts.end()) {
+    if (path.find("lora_") != std::string_view::npos) {
+      fail(ErrorCode::Unsupported, "{}: tensor '{}' is of no known kind", path_.string(), name);
+    }
+    if (!replacements_.emplace(replaced_tensor(path), name).second) {
+      fail(ErrorCode::InvalidFile, "{}: '{}' and another tensor replace the same one",
+           path_.string(), name);
+    }
+    return;
+  }
+  LowRank& change = changes_[std::string(path.substr(0, path.size() - part->suffix.size()))];
+  change.embedding = change.embedding || part->embedding;
+  std::string& tensor = change.*part->tensor;
+  if (!tensor.empty()) {
+    fail(ErrorCode::InvalidFile, "{}: '{}' and '{}' are the same tensor of a module",
+         path_.string(), tensor, name);
+  }
+  tensor = name;
+}
+
+void LoraAdapter::check(const std::string& module, LowRank& change, bool needs_magnitude) const {
+  const std::string path = path_.string();
+  if (change.a.empty() || change.b.empty()) {
+    fail(ErrorCode::InvalidFile, "{}: '{}' has no lora_{}", path, module,
+         change.a.empty() ? "A" : "B");
+  }
+  const TensorInfo& a = checkpoint_->at(change.a);
+  if (a.shape.size() != 2 || a.shape[0] < 1 || a.shape[0] > kMaxRank) {
+    fail(ErrorCode::InvalidFile, "{}: tensor '{}' has shape [{}], not (rank, features)", path,
+         change.a, fmt::join(a.shape, ", "));
+  }
+  if (!change.magnitude.empty() && change.embedding) {
+    fail(ErrorCode::Unsupported, "{}: '{}': DoRA of a table of embeddings is not supported", path,
+         module);
+  }
+  if (needs_magnitude && change.magnitude.empty() && !change.embedding) {
+    fail(ErrorCode::InvalidFile, "{}: '{}' has no lora_magnitude_vector, which DoRA needs", path,
+         module);
+  }
+  change.rank = a.shape[0];
 }
 
 const LowRank* LoraAdapter::change_of(std::string_view module) const {

@@ -12,7 +12,7 @@
 namespace pippin::nn {
 namespace {
 
-constexpr std::string_view kA = ".lora_a", kB = ".lora_b";
+constexpr std::string_view kA = ".lora_a", kB = ".lora_b", kMagnitude = ".m";
 
 // Names of tables; a change of a table has a row of lora_a for each of its rows.
 bool is_embedding(std::string_view module) {
@@ -20,7 +20,9 @@ bool is_embedding(std::string_view module) {
   return name.find("embed") != name.npos || name == "wte";
 }
 
-std::vector<std::byte> transposed(const TensorInfo& tensor) {
+}  // namespace
+
+std::vector<std::byte> transposed_bytes(const TensorInfo& tensor) {
   if (tensor.shape.size() != 2 || bits(tensor.dtype) % 8 != 0) {
     fail(ErrorCode::Unsupported,
          "tensor '{}' of shape [{}] is not supported: of an adapter's "
@@ -40,8 +42,6 @@ std::vector<std::byte> transposed(const TensorInfo& tensor) {
   return bytes;
 }
 
-}  // namespace
-
 bool is_mlx_adapter(const Json& config) {
   return !config.has("peft_type") &&
          (config.has("lora_parameters") || config.has("fine_tune_type"));
@@ -50,8 +50,8 @@ bool is_mlx_adapter(const Json& config) {
 double mlx_adapter_scale(const Json& config) {
   const std::string kind = config.get_string_or("fine_tune_type", "lora");
   if (kind == "full") return 1.0;
-  if (kind != "lora") {
-    fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: lora, full)",
+  if (kind != "lora" && kind != "dora") {
+    fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: lora, dora, full)",
          config.where("fine_tune_type"), kind);
   }
   const Json parameters = config.at("lora_parameters");
@@ -65,7 +65,7 @@ double mlx_adapter_scale(const Json& config) {
 }
 
 Checkpoint as_peft_adapter(const Checkpoint& checkpoint) {
-  return checkpoint.renamed([](const TensorInfo& tensor) -> Checkpoint::Renamed {
+  return checkpoint.renamed([&](const TensorInfo& tensor) -> Checkpoint::Renamed {
     const std::string& name = tensor.name;
     for (const std::string_view end : {kA, kB}) {
       if (!name.ends_with(end)) continue;
@@ -73,7 +73,13 @@ Checkpoint as_peft_adapter(const Checkpoint& checkpoint) {
       const char part = end == kA ? 'A' : 'B';
       return {is_embedding(module) ? fmt::format("{}.lora_embedding_{}", module, part)
                                    : fmt::format("{}.lora_{}.weight", module, part),
-              transposed(tensor), true};
+              transposed_bytes(tensor), true};
+    }
+    if (name.ends_with(kMagnitude)) {
+      const std::string module = name.substr(0, name.size() - kMagnitude.size());
+      if (checkpoint.contains(module + std::string(kA))) {
+        return {module + ".lora_magnitude_vector"};
+      }
     }
     return {name};
   });

@@ -12,6 +12,8 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/mil/tensor.h"
+#include "pippin/nn/weights/adapter_rows.h"
+#include "pippin/nn/weights/constant_floats.h"
 #include "pippin/nn/weights/packed_forms.h"
 #include "pippin/nn/weights/weight_source.h"
 
@@ -26,6 +28,7 @@ struct Parameters::Store {
   std::map<std::string, array::Array, std::less<>> arrays;  // by name and part
   std::set<std::string, std::less<>> used;                  // names in the checkpoint
   std::map<std::string, PackedPtr, std::less<>> packed;     // by name
+  std::shared_ptr<RunAdapters> run_adapters;                // null: none
   bool warned_of_doubles = false;
 };
 
@@ -61,6 +64,14 @@ Parameters Parameters::adapted(std::shared_ptr<const LoraAdapter> adapter, Adapt
   adaptation->adapter = std::move(adapter);
   adaptation->how = how;
   return Parameters(store_, std::move(adaptation), packed_, path_);
+}
+
+void Parameters::choose(std::shared_ptr<RunAdapters> adapters) const {
+  store_->run_adapters = std::move(adapters);
+}
+
+const std::shared_ptr<RunAdapters>& Parameters::run_adapters() const {
+  return store_->run_adapters;
 }
 
 Parameters Parameters::unpacking(std::shared_ptr<const PackedWeights> packed) const {
@@ -143,7 +154,14 @@ Parameters::Found Parameters::find(const std::string& full,
 }
 
 const LowRank* Parameters::change() const {
-  return adaptation_ ? adaptation_->adapter->change_of(path_) : nullptr;
+  const LowRank* const change = adaptation_ ? adaptation_->adapter->change_of(path_) : nullptr;
+  if (change != nullptr && !change->magnitude.empty()) {
+    fail(ErrorCode::Unsupported,
+         "{}: '{}' is a change by DoRA, which is not merged; it can be chosen when the model runs "
+         "(--lora)",
+         adaptation_->adapter->path().string(), change->magnitude);
+  }
+  return change;
 }
 
 bool Parameters::is_fused() const {
@@ -159,9 +177,12 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   const std::string full = full_name(name);
   const std::string key = layout.part.empty() ? full : fmt::format("{}.{}", full, layout.part);
   if (is_stored(full)) return get_stored(key, dims, type());
-  if (is_packed(full)) return get_packed(name, dims, layout);
+  if (is_packed(full) && !is_replaced(full)) return get_packed(name, dims, layout);
+  const AdapterRows rows = is_replaced(full)
+                               ? adapter_rows(*adaptation_->adapter, path_, layout, dims.at(0))
+                               : AdapterRows{layout.stored_rows, layout.rows};
   std::vector<int64_t> stored_dims = dims;
-  if (layout.stored_rows > 0) stored_dims.at(0) = layout.stored_rows;
+  if (rows.stored > 0) stored_dims.at(0) = rows.stored;
   const bool transposed = layout.transposed && dims.size() == 2;
   std::vector<int64_t> file_dims = stored_dims;
   if (transposed) std::swap(file_dims[0], file_dims[1]);
@@ -178,21 +199,21 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   if (change && stored == mil::DataType::BFloat16) stored = mil::DataType::Float32;
   // A sum is computed from the tensor's own values and rounded once.
   auto source = weight_source(checkpoint, tensor.name, change ? mil::DataType::Float32 : stored);
-  size_t element =
+  const size_t element =
       static_cast<size_t>(mil::bit_width(change ? mil::DataType::Float32 : stored)) / 8;
   if (transposed) {
     source = transposed_source(std::move(source), static_cast<uint64_t>(stored_dims[0]),
                                static_cast<uint64_t>(stored_dims[1]), element);
   }
-  if (change) {
-    source = fused_source(std::move(source), adaptation_->adapter, *change, tensor.name,
-                          stored_dims[0], stored_dims[1], stored);
-    element = static_cast<size_t>(mil::bit_width(stored)) / 8;
-    adaptation_->used.insert({change->a, change->b});
-  }
-  if (!layout.rows.empty()) {
+  if (!rows.rows.empty()) {
     const size_t row = stored_dims.size() == 2 ? static_cast<size_t>(stored_dims[1]) : 1;
-    source = rows_source(std::move(source), row * element, layout.rows);
+    source = rows_source(std::move(source), row * element, rows.rows);
+  }
+  if (change) {
+    source =
+        fused_source(std::move(source), adaptation_->adapter, *change, tensor.name, dims[0],
+                     dims[1], stored, adapter_rows(*adaptation_->adapter, path_, layout, dims[0]));
+    adaptation_->used.insert({change->a, change->b});
   }
   array::Array value = array::weight(key, stored, dims, std::move(source));
   if (stored != compute) {
@@ -204,8 +225,11 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
 
 // A tensor that an adapter replaces comes from the adapter's file.
 bool Parameters::is_stored(const std::string& full) const {
-  const bool replaced = adaptation_ && adaptation_->adapter->replacement_of(full) != nullptr;
-  return store_->stored != nullptr && !replaced;
+  return store_->stored != nullptr && !is_replaced(full);
+}
+
+bool Parameters::is_replaced(const std::string& full) const {
+  return adaptation_ && adaptation_->adapter->replacement_of(full) != nullptr;
 }
 
 array::Array Parameters::made(std::string_view name, const std::vector<int64_t>& dims,
@@ -276,20 +300,17 @@ array::Array Parameters::get_packed(std::string_view name, const std::vector<int
   const int64_t stored_rows = layout.stored_rows > 0 ? layout.stored_rows : dims.at(0);
   PackedPtr matrix = packed(name, stored_rows, dims.at(1));
   const mil::DataType type = store_->precision.compute;
+  if (!layout.rows.empty()) matrix = packed_rows(std::move(matrix), layout.rows);
   if (change == nullptr) {
-    if (!layout.rows.empty()) matrix = packed_rows(std::move(matrix), layout.rows);
     const array::Array value =
         style().convolutions ? array::weight(key, type, dims, packed_elements(matrix, type, full))
                              : packed_array(key, matrix, dims, type);
     return arrays.emplace(key, value).first->second;
   }
   auto source = fused_source(packed_elements(matrix, mil::DataType::Float32), adaptation_->adapter,
-                             *change, full, stored_rows, dims[1], type);
+                             *change, full, dims[0], dims[1], type,
+                             adapter_rows(*adaptation_->adapter, path_, layout, dims[0]));
   adaptation_->used.insert({change->a, change->b});
-  if (!layout.rows.empty()) {
-    const auto element = static_cast<size_t>(mil::bit_width(type)) / 8;
-    source = rows_source(std::move(source), static_cast<size_t>(dims[1]) * element, layout.rows);
-  }
   return arrays.emplace(key, array::weight(key, type, dims, std::move(source))).first->second;
 }
 
@@ -327,8 +348,8 @@ std::optional<AdapterMatrices> Parameters::separate_matrices(int64_t out, int64_
                                                              const WeightLayout& layout) const {
   const LowRank* change = this->change();
   if (change == nullptr || adaptation_->how == Adapting::Fuse) return std::nullopt;
-  const int64_t rows = layout.stored_rows > 0 ? layout.stored_rows : out;
-  check_change(*adaptation_->adapter, *change, rows, in);
+  const AdapterRows rows = adapter_rows(*adaptation_->adapter, path_, layout, out);
+  check_change(*adaptation_->adapter, *change, rows.stored, in);
   adaptation_->used.insert({change->a, change->b});
   const mil::DataType type = store_->precision.compute;
   const auto make = [&](const std::string& tensor, std::string_view name, bool transpose,
@@ -351,18 +372,36 @@ std::optional<AdapterMatrices> Parameters::separate_matrices(int64_t out, int64_
         .first->second;
   };
   if (change->embedding) {
-    array::Array a = make(change->a, "lora_embedding_A", true, {rows, change->rank}, {});
+    array::Array a = make(change->a, "lora_embedding_A", true, {out, change->rank}, {});
     array::Array b = make(change->b, "lora_embedding_B", false, {in, change->rank}, {});
     return AdapterMatrices{std::move(a), std::move(b), change->scale};
   }
   array::Array a = make(change->a, "lora_A", false, {change->rank, in}, {});
-  array::Array b = make(change->b, "lora_B", false, {out, change->rank}, layout.rows);
+  array::Array b = make(change->b, "lora_B", false, {out, change->rank}, rows.rows);
   return AdapterMatrices{std::move(a), std::move(b), change->scale};
+}
+
+std::optional<RunMatrices> Parameters::run_matrices(int64_t out, int64_t in,
+                                                    const WeightLayout& layout,
+                                                    bool is_table) const {
+  if (store_->run_adapters == nullptr || layout.groups > 0) return std::nullopt;
+  const auto read = [&] { return constant_floats(get("weight", {out, in}, layout)); };
+  return store_->run_adapters->matrices({path_, out, in, is_table, keeps_weight_types()}, layout,
+                                        type(), read);
+}
+
+std::optional<RunVectors> Parameters::run_vectors(std::string_view name, const array::Array& own,
+                                                  const WeightLayout& layout,
+                                                  std::function<double(double)> convert) const {
+  if (store_->run_adapters == nullptr) return std::nullopt;
+  const int64_t elements = mil::num_elements(*mil::constant_shape(own.shape()));
+  return store_->run_adapters->vectors({path_, std::string(name), elements, std::move(convert)},
+                                       layout, type(), [&] { return constant_floats(own); });
 }
 
 void Parameters::check(std::string_view name, const std::vector<int64_t>& dims) const {
   const std::string full = full_name(name);
-  if (!is_stored(full) && !is_packed(full)) find(full, dims);
+  if (!is_stored(full) && (!is_packed(full) || is_replaced(full))) find(full, dims);
 }
 
 std::vector<double> Parameters::values(std::string_view name,
@@ -441,6 +480,7 @@ void Parameters::check_all_used(std::span<const std::string_view> ignored,
     refuse_unused(*store_->checkpoint, store_->used, ignored, others, packed_.get());
   }
   if (adaptation_) refuse_unused(*adaptation_->adapter->checkpoint(), adaptation_->used, {}, {});
+  if (store_->run_adapters) store_->run_adapters->check_all_used();
 }
 
 int64_t Parameters::num_parameters() const {

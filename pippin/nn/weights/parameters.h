@@ -9,7 +9,8 @@
 // is written.
 //
 // adapted() gives the same parameters under an adapter (nn/weights/lora.h), fused into the weights
-// or kept separate, so that the functions of one program share the weights.
+// or kept separate, so that the functions of one program share the weights. With choose() each run
+// chooses among several (nn/weights/run_adapters.h).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include "pippin/mil/data_type.h"
 #include "pippin/nn/weights/lora.h"
 #include "pippin/nn/weights/packed_weights.h"
+#include "pippin/nn/weights/run_adapters.h"
 #include "pippin/nn/weights/stored_weights.h"
 #include "pippin/nn/weights/style.h"
 
@@ -50,6 +52,14 @@ struct WeightLayout {
   // is that of a convolution, (out, in / groups, 1), or has a matrix (in, out) for each group.
   int64_t groups = 0;
   bool stacked_groups = false;
+  // The used rows in adapters of the other form of checkpoints, Hugging Face's or GGUF,
+  // where that differs.
+  struct OtherForm {
+    bool is_known = true;
+    int64_t stored_rows = 0;  // as above
+    std::vector<int64_t> rows;
+  };
+  std::optional<OtherForm> other_form;
 };
 
 // The change of a matrix by an adapter that is not merged: scale * b · a.
@@ -73,6 +83,9 @@ class Parameters {
     Separate  // get() gives the base's matrix, separate_matrices() the change
   };
   Parameters adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const;
+  // From now on runs choose among these adapters, in all views of this checkpoint.
+  void choose(std::shared_ptr<RunAdapters> adapters) const;
+  const std::shared_ptr<RunAdapters>& run_adapters() const;
   // The same with packed forms of matrices that the checkpoint may have; null: none.
   Parameters unpacking(std::shared_ptr<const PackedWeights> packed) const;
 
@@ -113,6 +126,14 @@ class Parameters {
   // The change of get("weight", {out, in}, layout) that is computed separately, if any.
   std::optional<AdapterMatrices> separate_matrices(int64_t out, int64_t in,
                                                    const WeightLayout& layout = {}) const;
+  // The change of that matrix by the adapters that a run chooses, if any.
+  std::optional<RunMatrices> run_matrices(int64_t out, int64_t in, const WeightLayout& layout = {},
+                                          bool is_table = false) const;
+  // The changes of a vector of this module by those that replace it, if any; `own`: as the model
+  // computes with it.
+  std::optional<RunVectors> run_vectors(std::string_view name, const array::Array& own,
+                                        const WeightLayout& layout = {},
+                                        std::function<double(double)> convert = {}) const;
   // Whether this module's matrix is the sum with an adapter's change.
   bool is_fused() const;
   // Throws what get() throws, for a tensor of these dims as stored in the file: data of a size from
@@ -174,6 +195,7 @@ class Parameters {
   Found find(const std::string& full, const std::vector<int64_t>& dims) const;
   const LowRank* change() const;
   bool is_stored(const std::string& full) const;
+  bool is_replaced(const std::string& full) const;  // by the adapter
   bool is_packed(const std::string& full) const;
   array::Array get_packed(std::string_view name, const std::vector<int64_t>& dims,
                           const WeightLayout& layout) const;

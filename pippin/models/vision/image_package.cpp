@@ -1,4 +1,4 @@
-#include "pippin/models/vision/classifier_package.h"
+#include "pippin/models/vision/image_package.h"
 
 #include <string>
 #include <utility>
@@ -10,6 +10,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
+#include "pippin/nn/vision/grid_rows.h"
 
 namespace pippin::models {
 namespace {
@@ -19,7 +20,7 @@ using array::Array;
 constexpr const char* kImage = "image";
 constexpr const char* kLabel = "classLabel";
 constexpr const char* kProbabilities = "classLabel_probs";
-constexpr auto kFloat = mil::DataType::Float32;
+constexpr auto kFloat32 = mil::DataType::Float32;
 
 mil::Value list_of(const std::vector<std::string>& names) {
   mil::Value list;
@@ -51,16 +52,20 @@ void add_labels(mil::Function& function, const std::vector<std::string>& names) 
   block.outputs() = {label, classify.add_output(kProbabilities, std::move(dictionary))};
 }
 
-mil::FunctionDescription interface_of(const image::VisionShape& shape) {
-  mil::FunctionDescription function;
-  function.name = families::kMain;
+mil::Feature image_feature(const image::VisionShape& shape) {
   mil::Feature image;
   image.name = kImage;
   image.description = "An image";
   image.kind = mil::Feature::Kind::Image;
   image.image.size = {shape.pixels.at(3), shape.pixels.at(2)};
   image.image.color_space = mil::ColorSpace::Rgb;
-  function.inputs = {std::move(image)};
+  return image;
+}
+
+mil::FunctionDescription interface_of(const image::VisionShape& shape) {
+  mil::FunctionDescription function;
+  function.name = families::kMain;
+  function.inputs = {image_feature(shape)};
   mil::Feature label, probabilities;
   label.name = function.predicted_feature_name = kLabel;
   label.description = "The most probable label";
@@ -73,30 +78,58 @@ mil::FunctionDescription interface_of(const image::VisionShape& shape) {
   return function;
 }
 
+// The rows of a map as planes, under the name that transformers has for them.
+mil::FunctionDescription add_map(array::Builder& builder, const Array& rows,
+                                 const VisionModel& model, const image::VisionShape& shape) {
+  const bool labels = model.result() == vision::VisionResult::LabelMap;
+  const char* const name = labels ? "logits" : "predicted_depth";
+  const int64_t height = shape.sizes.at(1), width = shape.sizes.at(2);
+  std::vector<int64_t> dims = {1, height, width};
+  if (labels) dims.insert(dims.begin() + 1, std::ssize(model.labels().names));
+  const Array planes = nn::planes_of_rows(array::cast(rows, kFloat32), {height, width});
+  builder.output(name, labels ? planes : array::squeeze(planes, {1}));
+  mil::FunctionDescription function;
+  function.name = families::kMain;
+  function.inputs = {image_feature(shape)};
+  function.outputs = {mil::array_feature(
+      name, labels ? "A logit of each label at each place" : "The depth at each place", kFloat32,
+      dims)};
+  return function;
+}
+
 }  // namespace
 
-mil::Model build_classifier_package(const VisionModel& model, const image::VisionShape& shape,
-                                    const PixelScale& scale) {
+mil::Model build_image_package(const VisionModel& model, const image::VisionShape& shape,
+                               const PixelScale& scale) {
   const std::vector<int64_t>& pixels = shape.pixels;
   const vision::VisionLabels& labels = model.labels();
-  if (labels.names.empty()) fail(ErrorCode::InvalidArgument, "the model is not a classifier");
+  const bool maps = vision::is_map(model.result());
+  if (!maps && labels.names.empty()) {
+    fail(ErrorCode::InvalidArgument, "the model gives neither labels nor maps");
+  }
   if (pixels.size() != 4 || pixels[0] != 1 || pixels[1] != 3) {
     fail(ErrorCode::InvalidArgument, "pixel values ({}): one image of 3 channels is possible",
          fmt::join(pixels, ", "));
   }
   array::Builder builder;
-  const Array input = builder.input(kImage, kFloat, mil::Shape(pixels.begin(), pixels.end()));
-  const Array factors = array::constant(kFloat, {1, 3, 1, 1}, scale.factors, "pixel_factors");
-  const Array addends = array::constant(kFloat, {1, 3, 1, 1}, scale.addends, "pixel_addends");
+  const Array input = builder.input(kImage, kFloat32, mil::Shape(pixels.begin(), pixels.end()));
+  const Array factors = array::constant(kFloat32, {1, 3, 1, 1}, scale.factors, "pixel_factors");
+  const Array addends = array::constant(kFloat32, {1, 3, 1, 1}, scale.addends, "pixel_addends");
   const Array rows = model.record(input * factors + addends, shape);
-  const Array logits = array::reshape(array::cast(rows, kFloat), {std::ssize(labels.names)});
-  builder.output("probabilities",
-                 labels.independent ? array::sigmoid(logits) : array::softmax(logits, -1));
+  mil::FunctionDescription description;
+  if (maps) {
+    description = add_map(builder, rows, model, shape);
+  } else {
+    const Array logits = array::reshape(array::cast(rows, kFloat32), {std::ssize(labels.names)});
+    builder.output("probabilities",
+                   labels.independent ? array::sigmoid(logits) : array::softmax(logits, -1));
+    description = interface_of(shape);
+  }
   mil::Model package = model.empty_package(builder.opset());
   auto function = builder.build();
-  add_labels(*function, labels.names);
+  if (!maps) add_labels(*function, labels.names);
   package.program.functions.emplace(families::kMain, std::move(function));
-  package.functions.push_back(interface_of(shape));
+  package.functions.push_back(std::move(description));
   package.default_function = families::kMain;
   model.check_all_used();
   return package;

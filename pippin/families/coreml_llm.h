@@ -1,0 +1,59 @@
+// CoreML-LLM's bundle of Gemma 4 (E2B, E4B): a folder of packages, each of which computes some
+// layers for one token, and of the tables that they take rows of.
+//
+//   model_config.json            sizes and factors
+//   chunk1 ... chunk4            or chunk1, chunk2_3way, chunk3_3way; in the folder or in swa/
+//   embed_tokens_q8.bin          int8 rows, one for each token; in the folder
+//   embed_tokens_scales.bin      an fp16 number for each row: int8 * number / 127 * embed_scale
+//   embed_tokens_per_layer_*     the same for all layers, with per_layer_embed_scale
+//   cos_sliding.npy, sin_sliding.npy, cos_full.npy, sin_full.npy   (positions, features) fp16
+//   hf_model/                    the tokenizer
+//
+// A chunk takes some of the inputs below, outputs of earlier chunks by their names, without the
+// ending "_out" if there is one, and its caches: X_in, of which X_out is the next one. The last
+// chunk gives the most likely token and its logit.
+#pragma once
+
+#include <cstdint>
+
+namespace pippin::families::coreml_llm {
+
+inline constexpr const char* kName = "coreml-llm";
+
+inline constexpr const char* kConfigFile = "model_config.json";
+inline constexpr const char* kArchitecture = "gemma4";
+inline constexpr const char* kChunkFolder = "swa";
+inline constexpr const char* kTokenizerFolder = "hf_model";
+inline constexpr const char* kPrefillFolder = "prefill";  // chunks for 512 or more tokens
+inline constexpr const char* kFirstChunk = "chunk1";
+// Bundles of another form, whose chunks keep their caches in states.
+inline constexpr const char* kStatefulFolder = "gemma4_e2b_stateful_chunks";
+inline constexpr const char* kFirstStatefulChunk = "chunk_1";
+inline constexpr const char* kThreeChunks[] = {"chunk1", "chunk2_3way", "chunk3_3way"};
+inline constexpr const char* kFourChunks[] = {"chunk1", "chunk2", "chunk3", "chunk4"};
+
+// Sizes that configurations may omit. Factors are the square roots of their row's width then.
+inline constexpr int64_t kWindow = 512;      // sliding_window
+inline constexpr int64_t kLayerWidth = 256;  // per_layer_dim
+
+inline constexpr const char* kTokenTable = "embed_tokens";
+inline constexpr const char* kLayerTable = "embed_tokens_per_layer";
+
+// Inputs, for the token at a position p of W or fewer visible tokens in sliding layers.
+inline constexpr const char* kHidden = "hidden_states";       // its embedding
+inline constexpr const char* kLayerRow = "per_layer_raw";     // its row for all layers
+inline constexpr const char* kFullMask = "causal_mask_full";  // 0 up to p, then -inf
+inline constexpr const char* kSlidingMask =
+    "causal_mask_sliding";                                 // 0 for the last p + 1, at most W
+inline constexpr const char* kUpdateMask = "update_mask";  // 1 at p, else 0
+inline constexpr const char* kCosSliding = "cos_s";
+inline constexpr const char* kSinSliding = "sin_s";
+inline constexpr const char* kCosFull = "cos_f";
+inline constexpr const char* kSinFull = "sin_f";
+
+inline constexpr const char* kIn = "_in";
+inline constexpr const char* kOut = "_out";
+inline constexpr const char* kToken = "token_id";
+inline constexpr const char* kLogit = "token_logit";
+
+}  // namespace pippin::families::coreml_llm
