@@ -120,15 +120,92 @@ std::vector<PartAgreement> compare_parts(Sequence& model, Sequence& source,
   return result;
 }
 
+// Models with their sequences, and what they differ by on a text.
+struct Compared {
+  Sequence &mine, &theirs;
+  RowAgreement rows = {};
+  int64_t next_tokens = 0;
+  double log_likelihood = 0, source_log_likelihood = 0;
+
+  // Adds a window, whose sequences have begun.
+  void add(std::span<const int32_t> part, size_t begin) {
+    const auto vocabulary = static_cast<size_t>(mine.model().vocab_size());
+    const std::vector<float> logits = mine.all_logits(part);
+    const std::vector<float> wanted = theirs.all_logits(part);
+    for (size_t t = 0; t < part.size(); ++t) {
+      const auto position = static_cast<int64_t>(begin + t);
+      const Row row(logits.data() + t * vocabulary, vocabulary);
+      const Row source_row(wanted.data() + t * vocabulary, vocabulary);
+      const auto [norm, source_norm] = rows.add(row, source_row, position);
+      if (t + 1 == part.size() || part[t + 1] < 0) continue;
+      const auto next = static_cast<size_t>(part[t + 1]);
+      log_likelihood += static_cast<double>(row[next]) - norm;
+      source_log_likelihood += static_cast<double>(source_row[next]) - source_norm;
+      ++next_tokens;
+    }
+  }
+
+  AgreementSums sums() const {
+    return {rows.rows(),   next_tokens,    rows.same(),          rows.sum_kl(),
+            rows.max_kl(), log_likelihood, source_log_likelihood};
+  }
+};
+
+void check_vocabularies(const Model& model, const Model& source) {
+  if (model.vocab_size() == source.vocab_size()) return;
+  fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
+       model.vocab_size(), source.vocab_size());
+}
+
 }  // namespace
+
+void AgreementSums::add(const AgreementSums& other) {
+  tokens += other.tokens;
+  next_tokens += other.next_tokens;
+  same += other.same;
+  kl += other.kl;
+  max_kl = std::max(max_kl, other.max_kl);
+  log_likelihood += other.log_likelihood;
+  source_log_likelihood += other.source_log_likelihood;
+}
+
+Agreement AgreementSums::agreement() const {
+  Agreement result;
+  result.tokens = tokens;
+  result.next_tokens = next_tokens;
+  result.max_kl = max_kl;
+  if (tokens > 0) {
+    result.mean_kl = kl / static_cast<double>(tokens);
+    result.top1 = static_cast<double>(same) / static_cast<double>(tokens);
+  }
+  if (next_tokens > 0) {
+    result.perplexity = std::exp(-log_likelihood / static_cast<double>(next_tokens));
+    result.source_perplexity = std::exp(-source_log_likelihood / static_cast<double>(next_tokens));
+  }
+  return result;
+}
+
+AgreementSums compare_logits(Model& model, Model& source, std::span<const int32_t> ids,
+                             int64_t window) {
+  check_vocabularies(model, source);
+  if (ids.empty()) return {};
+  check_vocabulary(source, ids);
+  const auto mine = model.new_sequence(), theirs = source.new_sequence();
+  const int64_t context = std::min(model.context(), source.context());
+  const auto most = static_cast<size_t>(std::clamp<int64_t>(window, 1, context));
+  Compared compared{*mine, *theirs};
+  for (size_t begin = 0; begin < ids.size(); begin += most) {
+    mine->reset();
+    theirs->reset();
+    compared.add(ids.subspan(begin, std::min(most, ids.size() - begin)), begin);
+  }
+  return compared.sums();
+}
 
 Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options) {
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "no token to compare models on");
-  if (model.vocab_size() != source.vocab_size()) {
-    fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
-         model.vocab_size(), source.vocab_size());
-  }
+  check_vocabularies(model, source);
   const bool has_images = !options.rows.empty();
   std::vector<int32_t> words(ids.begin(), ids.end());
   if (has_images) std::erase_if(words, [](int32_t id) { return id < 0; });
@@ -141,9 +218,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
   const auto window = has_images
                           ? ids.size()
                           : static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
-  const auto vocabulary = static_cast<size_t>(model.vocab_size());
   const auto mine = model.new_sequence(), theirs = source.new_sequence();
-  Agreement result;
   const bool has_logits = !model.capabilities().greedy_only && !source.capabilities().greedy_only;
   const auto beginning = [&](int64_t wanted, int64_t least) {
     return ids.first(
@@ -151,51 +226,30 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
   };
   const auto stepped = beginning(has_images ? 0 : options.step_tokens, 0);
   const auto prompt = beginning(has_images ? context : options.greedy_prompt, 1);
-  result.greedy_tokens =
+  const int64_t greedy_tokens =
       std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
   // Text tokens are counted once, continuation tokens each time they are fed.
   uint64_t done = 0;
   const uint64_t total = (has_logits ? ids.size() + 6 * stepped.size() : 0) +
-                         2 * (prompt.size() + static_cast<uint64_t>(result.greedy_tokens));
+                         2 * (prompt.size() + static_cast<uint64_t>(greedy_tokens));
   const auto advance = [&](uint64_t tokens) {
     done += tokens;
     if (options.progress) options.progress(done, total);
   };
-  double log_likelihood = 0, source_log_likelihood = 0;
-  RowAgreement rows;
+  Compared compared{*mine, *theirs};
   for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
     const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
     begin_with(*mine, options.rows);
     begin_with(*theirs, options.source_rows);
-    const std::vector<float> logits = mine->all_logits(part);
-    const std::vector<float> wanted = theirs->all_logits(part);
-    for (size_t t = 0; t < part.size(); ++t) {
-      const auto position = static_cast<int64_t>(begin + t);
-      const Row row(logits.data() + t * vocabulary, vocabulary);
-      const Row source_row(wanted.data() + t * vocabulary, vocabulary);
-      const auto [norm, source_norm] = rows.add(row, source_row, position);
-      if (t + 1 == part.size() || part[t + 1] < 0) continue;
-      const auto next = static_cast<size_t>(part[t + 1]);
-      log_likelihood += static_cast<double>(row[next]) - norm;
-      source_log_likelihood += static_cast<double>(source_row[next]) - source_norm;
-      ++result.next_tokens;
-    }
+    compared.add(part, begin);
     advance(part.size());
   }
-  result.tokens = rows.rows();
-  result.mean_kl = rows.mean_kl();
-  result.max_kl = rows.max_kl();
-  result.top1 = rows.top1();
-  if (result.next_tokens > 0) {
-    result.perplexity = std::exp(-log_likelihood / static_cast<double>(result.next_tokens));
-    result.source_perplexity =
-        std::exp(-source_log_likelihood / static_cast<double>(result.next_tokens));
-  }
-  const uint64_t greedy = prompt.size() + static_cast<uint64_t>(result.greedy_tokens);
-  const auto my_ids = continue_greedily(*mine, prompt, result.greedy_tokens, options.rows);
+  Agreement result = compared.sums().agreement();
+  result.greedy_tokens = greedy_tokens;
+  const uint64_t greedy = prompt.size() + static_cast<uint64_t>(greedy_tokens);
+  const auto my_ids = continue_greedily(*mine, prompt, greedy_tokens, options.rows);
   advance(greedy);
-  const auto their_ids =
-      continue_greedily(*theirs, prompt, result.greedy_tokens, options.source_rows);
+  const auto their_ids = continue_greedily(*theirs, prompt, greedy_tokens, options.source_rows);
   advance(greedy);
   const auto [a, b] = std::mismatch(my_ids.begin(), my_ids.end(), their_ids.begin());
   if (a != my_ids.end()) result.first_difference = a - my_ids.begin();

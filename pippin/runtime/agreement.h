@@ -62,4 +62,19 @@ struct Agreement {
 Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options = {});
 
+// The part of an agreement that adds up: that of several texts is the sum of each.
+struct AgreementSums {
+  int64_t tokens = 0, next_tokens = 0, same = 0;
+  double kl = 0, max_kl = 0;
+  double log_likelihood = 0, source_log_likelihood = 0;
+
+  void add(const AgreementSums& other);
+  // Without greedy texts, steps and parts.
+  Agreement agreement() const;
+};
+
+// Compares the logits after each token of a text, which may be empty. Throws as compare_models().
+AgreementSums compare_logits(Model& model, Model& source, std::span<const int32_t> ids,
+                             int64_t window);
+
 }  // namespace pippin::runtime

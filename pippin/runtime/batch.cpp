@@ -1,8 +1,20 @@
 #include "pippin/runtime/batch.h"
 
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "pippin/base/error.h"
+#include "pippin/runtime/steps_in_flight.h"
 
 namespace pippin::runtime {
+namespace {
+
+bool is_choice(Rows rows) {
+  return rows == Rows::Token || rows == Rows::Top;
+}
+
+}  // namespace
 
 // Holds all sequences of a batch, and their model, for one run.
 class Batch::Use {
@@ -18,12 +30,19 @@ class Batch::Use {
       throw;
     }
   }
+  // Continues a run whose sequences are held.
+  explicit Use(const Batch& batch, std::adopt_lock_t) noexcept
+      : batch_(batch), entered_(batch.items_.size()) {
+    batch_.model_->lock_.lock();
+  }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
   ~Use() {
     batch_.model_->lock_.unlock();
     leave();
   }
+  // Lets the sequences be held until the run is continued.
+  void keep_sequences() { entered_ = 0; }
 
  private:
   void leave() noexcept {
@@ -33,7 +52,29 @@ class Batch::Use {
   size_t entered_ = 0;
 };
 
+// A step that was started.
+struct Batch::Flight {
+  StepsInFlight* model;
+  size_t step;
+};
+
 Batch::Batch(std::shared_ptr<Model> model) : model_(std::move(model)) {}
+Batch::Batch(Batch&&) noexcept = default;
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  clear();
+  model_ = std::move(other.model_);
+  items_ = std::move(other.items_);
+  ids_ = std::move(other.ids_);
+  together_ = std::move(other.together_);
+  has_run_ = other.has_run_;
+  flight_ = std::move(other.flight_);
+  return *this;
+}
+
+Batch::~Batch() {
+  clear();
+}
 
 size_t Batch::add(Sequence& sequence, std::span<const int32_t> ids, Rows rows) {
   if (has_run_) fail(ErrorCode::InvalidArgument, "the batch has run: clear it for the next step");
@@ -61,8 +102,16 @@ std::span<const int32_t> Batch::ids(const Item& item) const {
 }
 
 void Batch::run() {
+  feed(false);
+}
+
+void Batch::start() {
+  feed(true);
+}
+
+void Batch::feed(bool may_return_early) {
   if (has_run_) fail(ErrorCode::InvalidArgument, "the batch has run: clear it for the next step");
-  const Use use(*this);
+  Use use(*this);
   for (const Item& item : items_) {
     item.sequence->check(ids(item));
   }
@@ -71,41 +120,79 @@ void Batch::run() {
     if (item.count == 1 && item.rows != Rows::None) together_.push_back(item.sequence);
   }
   has_run_ = true;
-  if (together_.size() > 1) feed_together();
+  auto* const steps = may_return_early ? dynamic_cast<StepsInFlight*>(model_.get()) : nullptr;
+  if (steps != nullptr && steps->most_in_flight() > 1 && !items_.empty() &&
+      together_.size() == items_.size()) {
+    auto flight = std::make_unique<Flight>(Flight{steps, 0});  // before a step is taken
+    begin_together();
+    std::optional<size_t> step;
+    with_together([&] {
+      step = steps->start_step(together_);
+      if (!step) model_->feed_together(together_);
+    });
+    if (step) {
+      flight->step = *step;
+      flight_ = std::move(flight);
+      return use.keep_sequences();
+    }
+    for (Sequence* const one : together_) one->finish();
+    return;
+  }
+  if (together_.size() > 1) {
+    begin_together();
+    with_together([&] { model_->feed_together(together_); });
+    for (Sequence* const one : together_) one->finish();
+  }
   for (Item& item : items_) {
     if (together_.size() > 1 && item.count == 1 && item.rows != Rows::None) continue;
-    const bool token = item.rows == Rows::Token;
-    Sequence::Feeding feeding{.rows = token ? Rows::Last : item.rows};
+    Sequence::Feeding feeding{.rows = is_choice(item.rows) ? Rows::Last : item.rows};
     if (item.rows == Rows::Every) feeding.every = &item.every;
-    item.sequence->feed_new(ids(item), feeding, token);
+    item.sequence->feed_new(ids(item), feeding, is_choice(item.rows) ? item.rows : Rows::Last);
   }
 }
 
-void Batch::feed_together() {
+void Batch::finish() {
+  if (flight_ == nullptr) return;
+  const Use use(*this, std::adopt_lock);
+  const std::unique_ptr<Flight> flight = std::move(flight_);
+  with_together([&] { flight->model->finish_step(flight->step, together_); });
+  for (Sequence* const one : together_) one->finish();
+}
+
+void Batch::begin_together() {
+  for (Sequence* const one : together_) one->settle();
   for (const Item& item : items_) {
     if (item.count > 1 || item.rows == Rows::None) continue;
-    item.sequence->begin(ids(item), item.rows == Rows::Token);
+    item.sequence->begin(ids(item), is_choice(item.rows) ? item.rows : Rows::Last);
   }
+}
+
+// After an error, drops the tokens that were not fed.
+template <typename Body>
+void Batch::with_together(const Body& body) {
   try {
-    model_->feed_together(together_);
+    body();
   } catch (...) {
     for (Sequence* const one : together_) {
       if (one->position() < std::ssize(one->tokens_)) one->keep(one->give_up(one->position()));
     }
     throw;
   }
-  for (Sequence* const one : together_) one->finish();
 }
 
 std::span<const float> Batch::logits(size_t index) const {
   const Item& item = items_.at(index);
   if (!has_run_ || item.rows == Rows::None) return {};
   if (item.rows == Rows::Every && item.count > 1) return item.every;
-  if (item.rows == Rows::Token) return item.sequence->row_or_token();
+  if (is_choice(item.rows)) return item.sequence->row_unless_chosen();
   return item.sequence->row_;
 }
 
 void Batch::clear() {
+  try {
+    finish();
+  } catch (...) {  // the sequences tell by their position()
+  }
   items_.clear();
   ids_.clear();
   has_run_ = false;

@@ -13,6 +13,9 @@
 // goes, if the model can do that (Capabilities::shares_passes); others are computed one after
 // another. Sequences may join and leave from step to step. A sequence gets the same logits as from
 // prefill() and decode(). Reusing a batch allocates nothing for next tokens.
+//
+// A model over several machines computes on all of them if several batches are in flight: start()
+// each, then finish() the first one and start it again.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +36,9 @@ class PIPPIN_API Batch {
  public:
   // An empty batch for sequences of this model.
   explicit Batch(std::shared_ptr<Model> model);
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();  // ends a step in flight
 
   // Adds tokens of a sequence and returns the index of the entry, counted from 0. The sequence must
   // live until clear(). Throws InvalidArgument after run(), for a sequence of another model, a
@@ -49,14 +55,22 @@ class PIPPIN_API Batch {
   // not provided. After any other Error each sequence has either been fed or not; its position()
   // tells.
   void run();
+  // Feeds all entries as run() does, but may return before the logits are computed; finish() waits
+  // for them. Until then the sequences are in use. Returns early if the model is split over several
+  // machines, all entries take one token, and no more steps are in flight than machines. Throws the
+  // errors of run().
+  void start();
+  // Waits for the step that was started, if it is in flight. Throws the errors of run(); no step is
+  // in flight then.
+  void finish();
 
-  // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None, and for Rows::Token if
-  // the sequence has its greedy_token(). Valid until the next call of the sequence for one row,
-  // until clear() for Rows::Every.
+  // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None, and for Rows::Token
+  // and Rows::Top if the sequence has its greedy_token() or most_likely() tokens. Valid until the
+  // next call of the sequence for one row, until clear() for Rows::Every.
   std::span<const float> logits(size_t index) const;
   // The number of entries.
   size_t size() const { return items_.size(); }
-  // Removes all entries, for the next step.
+  // Removes all entries, for the next step. Ends one in flight.
   void clear();
 
  private:
@@ -67,14 +81,19 @@ class PIPPIN_API Batch {
     std::vector<float> every;
   };
   class Use;
+  struct Flight;
   std::span<const int32_t> ids(const Item& item) const;
-  void feed_together();
+  void feed(bool may_return_early);
+  void begin_together();
+  template <typename Body>
+  void with_together(const Body& body);
 
   std::shared_ptr<Model> model_;
   std::vector<Item> items_;
   std::vector<int32_t> ids_;
   std::vector<Sequence*> together_;
   bool has_run_ = false;
+  std::unique_ptr<Flight> flight_;  // null: no step is in flight
 };
 
 }  // namespace pippin::runtime

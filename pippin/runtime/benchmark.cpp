@@ -50,6 +50,9 @@ class Benchmark {
                              : decode_together(tokens, one.depth, one.parallel);
   }
 
+  // The beginning of the last measurement.
+  Clock::time_point started() const { return started_; }
+
   BenchmarkSample prefill(int64_t tokens) {
     const auto prompt = ids(tokens);
     Sequence& sequence = *sequences(1).front();
@@ -57,7 +60,7 @@ class Benchmark {
     BenchmarkSample sample;
     const Profiled profiled(profile_);
     const auto before = joules();
-    const auto start = Clock::now();
+    const auto start = started_ = Clock::now();
     const auto logits = sequence.prefill(prompt);
     sample.seconds = seconds_between(start, Clock::now());
     choose(sequence, logits);
@@ -76,7 +79,7 @@ class Benchmark {
     sample.token_seconds.reserve(fed.size());
     const Profiled profiled(profile_);
     const auto before = joules();
-    const auto start = Clock::now();
+    const auto start = started_ = Clock::now();
     auto last = start;
     for (const int32_t id : fed) {
       choose(sequence, sequence.decode(id));
@@ -102,7 +105,7 @@ class Benchmark {
     sample.token_seconds.reserve(static_cast<size_t>(tokens));
     const Profiled profiled(profile_);
     const auto before = joules();
-    const auto start = Clock::now();
+    const auto start = started_ = Clock::now();
     auto last = start;
     for (size_t token = 0; token < static_cast<size_t>(tokens); ++token) {
       batch.clear();
@@ -165,6 +168,7 @@ class Benchmark {
   const BenchmarkOptions& options_;
   RandomGenerator random_;
   std::shared_ptr<engine::Profile> profile_;
+  Clock::time_point started_;
   std::vector<std::unique_ptr<Sequence>> sequences_;
   volatile int32_t chosen_ = 0;  // stored so that the compiler keeps the choice
 };
@@ -296,10 +300,11 @@ void profile_benchmark(Model& model, const BenchmarkOptions& options,
     const bool decode = one.kind == Kind::Decode;
     const BenchmarkSample sample =
         benchmark.measure(one, decode ? std::min(one.tokens, kProfiledTokens) : one.tokens);
-    const auto end = Clock::now();
     const auto length =
         std::chrono::duration<double>(decode ? sample.seconds : sample.first_token_seconds);
-    profile->add_span(one.name(), end - std::chrono::duration_cast<Clock::duration>(length), end);
+    const auto begin = benchmark.started();
+    profile->add_span(one.name(), begin,
+                      begin + std::chrono::duration_cast<Clock::duration>(length));
   }
 }
 

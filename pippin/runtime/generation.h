@@ -28,8 +28,8 @@ class Generation {
   static constexpr int32_t kNone = -1;
   bool choose(Sequence& sequence, std::span<const float> logits, int32_t draft = kNone);
 
-  // The row that choose() needs: Token if the logits are unused, which may be empty then.
-  Rows last_row() const { return is_greedy_ ? Rows::Token : Rows::Last; }
+  // The row that choose() needs: Token or Top if the logits may be empty.
+  Rows last_row() const { return last_row_; }
 
   // The tokens that certainly come next; changed by choose().
   std::span<const int32_t> certain() const { return sampler_.certain(); }
@@ -50,7 +50,7 @@ class Generation {
   Sampler sampler_;
   std::vector<int32_t> end_ids_;
   int64_t max_tokens_, num_logprobs_;
-  bool is_greedy_;   // and the logits are unused
+  Rows last_row_ = Rows::Last;
   bool asks_model_;  // the model computes the argmax itself
   std::function<void(const ChosenToken&)> on_chosen_;
   std::vector<int32_t> ids_;

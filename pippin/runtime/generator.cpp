@@ -56,8 +56,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   timings.prompt_tokens = prompt_size;
   const auto start = Clock::now();
   const auto feed = [&](std::span<const int32_t> ids) {
-    return generation.last_row() == Rows::Token ? sequence.prefill_greedy(ids)
-                                                : sequence.prefill(ids);
+    return sequence.prefill_choice(ids, generation.last_row());
   };
   std::span<const float> logits;
   try {
@@ -121,6 +120,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   for (auto end = ends();; end = ends()) {
     if (end) return finish(*end, first_token);
     const auto pass_start = Clock::now();
+    auto feed_start = pass_start;
     int64_t before = sequence.position();
     try {
       if (!make_room()) return finish(StopReason::ContextFull, first_token);
@@ -134,9 +134,11 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
                    certain.begin() + std::min<int64_t>(most, std::ssize(certain)));
       }
       if (drafting != nullptr) {
+        drafting->attach(sequence);
         const auto drafts = drafting->propose(are_certain ? 0 : most);
         fed.insert(fed.end(), drafts.begin(), drafts.end());
       }
+      feed_start = Clock::now();  // sources of drafts measure their own time
       if (fed.size() > 1 && !prepare_to_drop(sequence, std::ssize(fed))) {
         fed.resize(1);
         are_certain = false;
@@ -156,14 +158,17 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     // Checks row by row, until the chosen token is not the draft.
     const auto width = static_cast<size_t>(model.vocab_size());
     const size_t known = generation.ids().size();
-    double seconds = 0;
+    double seconds = 0, feed_seconds = 0;
     size_t row = 0;
     try {
       for (;; ++row) {
         const int32_t draft = row + 1 < fed.size() ? fed[row + 1] : Generation::kNone;
         const auto one = logits.empty() ? logits : logits.subspan(row * width, width);
         is_token = generation.choose(sequence, one, draft);
-        if (row == 0) seconds = seconds_since(pass_start);
+        if (row == 0) {
+          seconds = seconds_since(pass_start);
+          feed_seconds = seconds_since(feed_start);
+        }
         const bool goes_on =
             is_token && draft != Generation::kNone && generation.ids().back() == draft;
         if (!goes_on) break;
@@ -180,7 +185,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     // The last chosen token is not fed yet; if an end token follows, all chosen tokens stay.
     if (fed.size() > 1) drop_behind(sequence, before + std::ssize(chosen) + (is_token ? 0 : 1));
     if (drafting != nullptr) {
-      drafting->took(chosen, are_certain ? 0 : seconds);
+      drafting->took(chosen, are_certain ? 0 : feed_seconds);
       result.drafted = drafting->num_drafted();
       result.accepted = drafting->num_accepted();
     }

@@ -1,6 +1,7 @@
 #include "pippin/runtime/model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "pippin/base/error.h"
 #include "pippin/io/digest.h"
@@ -61,6 +62,19 @@ void check_fed_ids(const Model& model, std::span<const int32_t> ids) {
   if (!model.rows() || ids.empty()) return check_ids(model, ids);
   for (const int32_t& id : ids) {
     if (id >= 0) check_ids(model, {&id, 1});
+  }
+}
+
+void check_adapters(const Model& model, std::span<const float> numbers) {
+  const auto& adapters = model.adapters();
+  if (numbers.size() != adapters.size()) {
+    fail(ErrorCode::InvalidArgument, "{} numbers for adapters, the model has {} adapters",
+         numbers.size(), adapters.size());
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (std::isfinite(numbers[i])) continue;
+    fail(ErrorCode::InvalidArgument, "the scale of adapter '{}' is {}, a finite number is expected",
+         adapters[i].name, numbers[i]);
   }
 }
 

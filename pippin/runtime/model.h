@@ -15,6 +15,7 @@
 
 #include "pippin/base/export.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/runtime/load_options.h"
 #include "pippin/runtime/row_runs.h"
 #include "pippin/runtime/source.h"
 
@@ -31,6 +32,8 @@ struct Capabilities {
   bool truncate = false;  // a sequence can drop its last tokens, back to Sequence::earliest()
   // Sequence::checkpoint() lets a sequence go back where truncate() cannot.
   bool checkpoint = false;
+  // The tokens that stay when a checkpoint is restored are fed with the next ones, not at once.
+  bool feeds_late = false;
   bool fork = false;            // a sequence can be copied and continued in two ways
   bool save = false;            // a sequence can be written to a file and restored from it
   bool many_sequences = false;  // several can exist at a time
@@ -45,6 +48,8 @@ struct Capabilities {
   bool sliding_window = false;  // a sequence may be longer than the context
   // The model computes the argmax itself and has no logits: they are -inf except that token's.
   bool greedy_only = false;
+  // A layer of the model predicts tokens after the next one: Sequence::predict().
+  bool predicts = false;
 };
 
 // Shared by its sequences, each of which may be used by its own thread. Resources that only one of
@@ -69,6 +74,8 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   // The rows of embeddings that its sequences take in place of tokens: Sequence::provide(). None:
   // tokens only.
   const std::optional<RowForm>& rows() const { return facts_.rows; }
+  // The adapters that its sequences choose from: Sequence::set_adapters().
+  const std::vector<RunAdapter>& adapters() const { return facts_.adapters; }
   // The number of last tokens to restart with when a sequence fills the context and is to continue.
   int64_t tokens_after_shift() const { return facts_.tokens_after_shift; }
 
@@ -97,6 +104,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
     std::optional<SourceForm> source = std::nullopt;
     int64_t num_ids = 0;  // 0: vocab_size
     std::optional<RowForm> rows = std::nullopt;
+    std::vector<RunAdapter> adapters = {};
   };
   Model() = default;
   // Called once, by the constructor of the implementation.
@@ -126,7 +134,9 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
 PIPPIN_API void check_ids(const Model& model, std::span<const int32_t> ids);
 // The same, except for negative ids if the model takes rows, which the sequence checks.
 PIPPIN_API void check_fed_ids(const Model& model, std::span<const int32_t> ids);
-// The same for an id without a logit.
+// Throws InvalidArgument unless there is a finite number for each adapter of the model.
+PIPPIN_API void check_adapters(const Model& model, std::span<const float> numbers);
+// The same as check_ids() for an id without a logit.
 PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::runtime

@@ -23,6 +23,8 @@ class RowAgreement {
   int64_t rows() const { return rows_; }
   // 0 without rows.
   double mean_kl() const;
+  double sum_kl() const { return sum_kl_; }
+  int64_t same() const { return same_; }  // rows with the same most likely token
   double max_kl() const { return max_kl_; }
   double top1() const;  // the share of rows with the same most likely token
 

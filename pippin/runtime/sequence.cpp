@@ -4,8 +4,10 @@
 
 #include <fmt/ranges.h>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
+#include "pippin/io/digest.h"
 #include "pippin/runtime/row_ids.h"
 #include "pippin/runtime/sequence_file.h"
 #include "pippin/runtime/sequence_use.h"
@@ -13,7 +15,31 @@
 namespace pippin::runtime {
 
 Sequence::Sequence(std::shared_ptr<Model> model)
-    : model_(std::move(model)), row_(static_cast<size_t>(model_->vocab_size())) {}
+    : model_(std::move(model)), row_(static_cast<size_t>(model_->vocab_size())) {
+  adapters_.reserve(model_->adapters().size());
+  for (const RunAdapter& one : model_->adapters()) {
+    adapters_.push_back(one.applied ? one.scale : 0.0F);
+  }
+}
+
+void Sequence::set_adapters(std::span<const float> numbers) {
+  const Use use(*this);
+  check_adapters(*model_, numbers);
+  if (!tokens_.empty()) {
+    fail(ErrorCode::InvalidArgument, "adapters are set before the first token; there are {} tokens",
+         tokens_.size());
+  }
+  adapters_.assign(numbers.begin(), numbers.end());
+}
+
+std::string Sequence::digest() const {
+  const auto is_none = [](float number) { return number == 0; };
+  if (std::all_of(adapters_.begin(), adapters_.end(), is_none)) return model_->digest();
+  Digest digest = Digest::sha256();
+  digest.update(as_byte_span(fmt::format("{} adapters", model_->digest())));
+  digest.update(std::as_bytes(std::span(adapters_)));
+  return digest.finish();
+}
 
 void Sequence::enter() const {
   if (is_used_.exchange(true, std::memory_order_acquire)) {
@@ -78,33 +104,69 @@ std::span<float> Sequence::next_row(const Feeding& feeding) {
   return std::span(*feeding.every).subspan(known);
 }
 
-void Sequence::begin(std::span<const int32_t> ids, bool token_suffices) {
+void Sequence::forget_choice() {
   greedy_token_.reset();
-  token_suffices_ = token_suffices;
+  most_likely_.clear();
+}
+
+void Sequence::begin(std::span<const int32_t> ids, Rows last_row) {
+  forget_choice();
+  last_row_ = last_row;
   if (model_->rows()) runs_.begin(ids, std::ssize(tokens_));
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
 }
 
 void Sequence::keep(int64_t count) {
+  unfed_ = 0;
   if (!can_restore(count)) checkpoint_.reset();
   tokens_.resize(static_cast<size_t>(count));
   runs_.keep(count);
   finish();
 }
 
-void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding, bool token_suffices) {
-  feeding.begin = position();
-  begin(ids, token_suffices);
+void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding, Rows last_row) {
+  // More tokens in one pass would not have the bits that they had.
+  const bool together = unfed_ + std::ssize(ids) <= model_->capabilities().equal_rows;
+  if (feeding.trace != nullptr || !together) settle();
+  const int64_t before = position(), again = unfed_;
+  const size_t known = feeding.every != nullptr ? feeding.every->size() : 0;
+  feeding.begin = before - again;
+  begin(ids, last_row);
+  feed_or_give_up(feeding, before);
+  finish();
+  if (feeding.every == nullptr || feeding.every->size() < row_.size()) return;
+  if (again > 0) {
+    const auto rows = feeding.every->begin() + static_cast<std::ptrdiff_t>(known);
+    feeding.every->erase(rows, rows + again * std::ssize(row_));
+  }
+  std::copy(feeding.every->end() - std::ssize(row_), feeding.every->end(), row_.begin());
+}
+
+// After an error, the tokens from `before` on that were not fed are dropped.
+void Sequence::feed_or_give_up(const Feeding& feeding, int64_t before) {
   try {
     feed(feeding);
   } catch (...) {
-    keep(give_up(feeding.begin));
+    const int64_t stay = give_up(feeding.begin);
+    if (stay < feeding.begin || stay >= before) {
+      keep(stay);
+    } else {
+      tokens_.resize(static_cast<size_t>(before));
+      runs_.keep(before);
+      unfed_ = before - stay;
+      finish();
+    }
     throw;
   }
-  finish();
-  if (feeding.every != nullptr && feeding.every->size() >= row_.size()) {
-    std::copy(feeding.every->end() - std::ssize(row_), feeding.every->end(), row_.begin());
-  }
+  unfed_ = 0;
+}
+
+void Sequence::settle() {
+  if (unfed_ == 0) return;
+  CallContext context = CallContext::current();
+  context.cancel = nullptr;  // the tokens are not new
+  const ContextScope scope(context);
+  feed_or_give_up({.begin = position() - unfed_, .rows = Rows::None}, position());
 }
 
 void Sequence::feed_last() {
@@ -164,15 +226,15 @@ std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
   return row_;
 }
 
-std::span<const float> Sequence::prefill_greedy(std::span<const int32_t> ids) {
+std::span<const float> Sequence::prefill_choice(std::span<const int32_t> ids, Rows rows) {
   const Use use(*this);
   check(ids);
-  feed_new(ids, {}, /*token_suffices=*/true);
-  return row_or_token();
+  feed_new(ids, {}, rows);
+  return row_unless_chosen();
 }
 
-std::span<const float> Sequence::row_or_token() const {
-  if (greedy_token_) return {};
+std::span<const float> Sequence::row_unless_chosen() const {
+  if ((last_row_ == Rows::Token && greedy_token_) || !most_likely_.empty()) return {};
   return row_;
 }
 
@@ -184,7 +246,7 @@ std::vector<float> Sequence::all_logits(std::span<const int32_t> ids) {
   }
   check(ids);
   std::vector<float> rows;
-  rows.reserve(ids.size() * row_.size());
+  rows.reserve((static_cast<size_t>(unfed_) + ids.size()) * row_.size());
   feed_new(ids, {.rows = Rows::Every, .every = &rows});
   return rows;
 }
@@ -203,9 +265,18 @@ std::optional<int32_t> Sequence::greedy_token() {
   return greedy_token_;
 }
 
+std::optional<PredictedToken> Sequence::predict(std::span<const int32_t> ids) {
+  const Use use(*this);
+  if (!model_->capabilities().predicts) {
+    fail(ErrorCode::Unsupported, "the model has no prediction layer, or it is not used");
+  }
+  check_vocabulary(*model_, ids);
+  return predict_next(ids);
+}
+
 void Sequence::reset() {
   const Use use(*this);
-  greedy_token_.reset();
+  forget_choice();
   keep(0);
   runs_.withdraw();
   forget();
@@ -235,6 +306,12 @@ void Sequence::truncate(int64_t count) {
          count);
   }
   if (count == position()) return;
+  if (count >= position() - unfed_) {
+    forget_choice();
+    unfed_ -= position() - count;
+    tokens_.resize(static_cast<size_t>(count));
+    return finish();
+  }
   const Earliest earliest = find_earliest();
   const bool is_cut = count == 0 || count >= earliest.count;
   if (!is_cut && !can_restore(count)) {
@@ -247,7 +324,7 @@ void Sequence::truncate(int64_t count) {
          "a sequence cannot be cut to {} tokens, within the {} rows of a run from {} on", count,
          run->count, run->begin);
   }
-  greedy_token_.reset();
+  forget_choice();
   if (!is_cut) return restore_checkpoint(count);
   if (count == 0) {
     forget();
@@ -259,16 +336,26 @@ void Sequence::truncate(int64_t count) {
 
 void Sequence::checkpoint() {
   const Use use(*this);
+  const bool is_recent = checkpoint_ && checkpoint_->count == position() - unfed_;
+  if (unfed_ > 0 && is_recent && 2 * unfed_ < model_->capabilities().equal_rows) return;
+  settle();
   checkpoint_.reset();
   if (model_->capabilities().checkpoint) checkpoint_ = copy_rest_here();
 }
 
 void Sequence::restore_checkpoint(int64_t count) {
+  if (model_->capabilities().feeds_late && runs_.is_empty()) {
+    put_rest(arrays(checkpoint_->count), *checkpoint_);
+    tokens_.resize(static_cast<size_t>(count));
+    unfed_ = count - checkpoint_->count;
+    finish();
+    return took_rows(count);
+  }
   const auto from = tokens_.begin() + checkpoint_->count;
   const std::vector<int32_t> again(from, tokens_.begin() + count);
   put_rest(arrays(checkpoint_->count), *checkpoint_);
   keep(checkpoint_->count);
-  took_rows();
+  took_rows(position());
   if (!again.empty()) feed_new(again, {.rows = Rows::None});
 }
 
@@ -282,8 +369,11 @@ std::unique_ptr<Sequence> Sequence::fork() const {
   result->copy(*this);
   result->tokens_ = tokens_;
   result->runs_ = runs_;
+  result->adapters_ = adapters_;
   result->row_ = row_;
   result->greedy_token_ = greedy_token_;
+  result->most_likely_ = most_likely_;
+  result->unfed_ = unfed_;
   result->finish();
   return result;
 }
@@ -298,21 +388,28 @@ void Sequence::read_cache(size_t /*index*/, const engine::StateRows& /*rows*/, s
 void Sequence::write_cache(size_t /*index*/, const engine::StateRows& /*rows*/,
                            const std::byte* /*from*/, uint64_t /*stride*/) {}
 
+std::vector<CacheArray> Sequence::saved_arrays(int64_t count) {
+  std::vector<CacheArray> all = arrays(count);
+  all.resize(num_saved(all.size()));
+  return all;
+}
+
 void Sequence::save(const std::filesystem::path& path) {
   std::vector<std::byte> bytes;
-  SavedSequence saved{.digest = model_->digest(), .context = model_->context()};
+  SavedSequence saved{.digest = digest(), .context = model_->context()};
   {
     const Use use(*this);
     if (!model_->capabilities().save) {
       fail(ErrorCode::Unsupported, "a sequence of this model cannot be saved");
     }
+    settle();
     saved.marks = marks();
     saved.tokens = tokens_;
     saved.runs = runs_.runs();
     const auto read = [&](size_t index, const engine::StateRows& rows, std::byte* to) {
       read_cache(index, rows, to, rows.group_bytes());
     };
-    bytes = to_bytes(saved, arrays(position()), read);
+    bytes = to_bytes(saved, saved_arrays(position()), read);
   }
   PendingOutput output(path);
   FileWriter writer(output.path());
@@ -341,24 +438,26 @@ void Sequence::check(const SavedSequence& saved, const std::string& path) const 
 void Sequence::restore(const std::filesystem::path& path) {
   const SequenceFile file(path);
   const SavedSequence& saved = file.sequence();
-  const std::string& digest = model_->digest();
+  const std::string digest = this->digest();
   const Use use(*this);
   if (!model_->capabilities().save) {
     fail(ErrorCode::Unsupported, "a sequence of this model cannot be restored");
   }
   if (saved.digest != digest) {
     fail(ErrorCode::InvalidArgument,
-         "{}: a sequence of another model: its digest begins with {}, this one's with {}",
-         path.string(), saved.digest.substr(0, 12), digest.substr(0, 12));
+         "{}: a sequence of another model{}: its digest begins with {}, this one's with {}",
+         path.string(), adapters_.empty() ? "" : " or other adapters", saved.digest.substr(0, 12),
+         digest.substr(0, 12));
   }
   check(saved, path.string());
   std::vector<int32_t> tokens = saved.tokens;
   const auto count = std::ssize(tokens);
-  file.check(arrays(count));
+  file.check(saved_arrays(count));
   RowRuns runs;
   with_context(path.string(), [&] { runs.restore(saved.runs, tokens); });
-  greedy_token_.reset();
+  forget_choice();
   checkpoint_.reset();
+  unfed_ = 0;
   forget();
   file.read([&](size_t index, const engine::StateRows& rows, const std::byte* from) {
     write_cache(index, rows, from, rows.group_bytes());

@@ -21,6 +21,7 @@
 #include "pippin/runtime/embedded_rows.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/row_runs.h"
+#include "pippin/runtime/sampling/candidates.h"
 #include "pippin/runtime/sequence_rows.h"
 #include "pippin/runtime/source.h"
 
@@ -40,10 +41,16 @@ struct HiddenStates {
   std::vector<float> rows;  // [tokens, width]
 };
 
-// The fed tokens whose logits are wanted. Others are not computed if that saves work. Token: of the
-// last one the most likely next token is enough (Sequence::greedy_token()), and there are no logits
-// if the device finds it.
-enum class Rows : uint8_t { None, Token, Last, Every };
+// A token that a prediction layer expects, and the probability that it assigns to it.
+struct PredictedToken {
+  int32_t id = 0;          // the token
+  double probability = 0;  // from 0 to 1
+};
+
+// The fed tokens whose logits are wanted. Others are not computed if that saves work. Token and Top
+// accept the device's choice in place of the last token's logits: the most likely next token
+// (Sequence::greedy_token()), or some of the most likely ones (Sequence::most_likely()).
+enum class Rows : uint8_t { None, Token, Top, Last, Every };
 
 // Tokens in a model, with the cache of their computation.
 class PIPPIN_API Sequence {
@@ -59,6 +66,14 @@ class PIPPIN_API Sequence {
   // The tokens themselves, valid until the next call. Rows of embeddings have negative ids
   // (row_ids.h).
   std::span<const int32_t> tokens() const;
+
+  // Sets, for a sequence without tokens, what the changes of the model's adapters
+  // (Model::adapters()) are multiplied by: one number for each, 0 for no change. New sequences have
+  // the scales of the applied ones; forks have the same. Throws InvalidArgument for another number
+  // of numbers, for infinities and NaN, and for a sequence with tokens.
+  void set_adapters(std::span<const float> numbers);
+  // Returns these numbers.
+  std::span<const float> adapters() const { return adapters_; }
 
   // Encodes the source of a sequence without tokens, in place of an earlier one. Required before
   // tokens are fed to a model with Model::source(); the tokens are then those of the target, and
@@ -91,8 +106,9 @@ class PIPPIN_API Sequence {
   std::span<const float> prefill(std::span<const int32_t> ids);
   // As prefill() for one token.
   std::span<const float> decode(int32_t id) { return prefill({&id, 1}); }
-  // As prefill(), for Rows::Token: empty if greedy_token() has the token.
-  std::span<const float> prefill_greedy(std::span<const int32_t> ids);
+  // As prefill(), for Rows::Token, Top or Last: for the first two empty if greedy_token() has the
+  // token, or most_likely() the tokens.
+  std::span<const float> prefill_choice(std::span<const int32_t> ids, Rows rows);
   // As prefill(), but with the logits after every token, [ids.size(), vocab_size]. Throws
   // Unsupported if the model has no logits.
   std::vector<float> all_logits(std::span<const int32_t> ids);
@@ -102,6 +118,17 @@ class PIPPIN_API Sequence {
   // The most likely next token, if the model computes the argmax itself, or Rows::Token returned no
   // logits.
   std::optional<int32_t> greedy_token();
+  // The most likely next tokens with their logits, in order of id, if Rows::Top returned no logits:
+  // all that are more likely than the others, at least kMostLikely or the whole vocabulary. Valid
+  // until the next call.
+  std::span<const Candidate> most_likely() const { return most_likely_; }
+
+  // Returns the token that the model's prediction layer expects after the sequence's tokens and
+  // `ids`, which are not fed: the next token, then those that earlier calls returned. Returns
+  // nothing at the end of the context, for a sequence with rows, and until a token has been fed
+  // after restore() or append_rows(). Throws Unsupported if the model has no such layer
+  // (Capabilities::predicts), InvalidArgument for no ids or one outside the vocabulary, Cancelled.
+  std::optional<PredictedToken> predict(std::span<const int32_t> ids);
 
   // Forgets all tokens, and the source.
   void reset();
@@ -111,9 +138,12 @@ class PIPPIN_API Sequence {
   void truncate(int64_t count);
   // Lets truncate() go back to the present tokens, or any number of tokens fed later, also if the
   // model cannot go back (Capabilities::checkpoint): it then restores a copy of the caches without
-  // rows per token, which is made here, and feeds the tokens that stay once more. Replaces an
-  // earlier checkpoint. Does nothing if the model has no such caches. Throws LimitExceeded.
+  // rows per token, which is made here, and feeds the tokens that stay once more, at once or with
+  // the next tokens. Replaces an earlier checkpoint. Does nothing if the model has no such caches,
+  // or the last checkpoint was restored and few tokens are to be fed again. Throws LimitExceeded.
   void checkpoint();
+  // Returns the number of last tokens that will be fed again with the next ones.
+  int64_t unfed() const { return unfed_; }
   // Returns the smallest count other than 0 that truncate() accepts now.
   int64_t earliest() const;
   // Returns the number of tokens that can be fed now such that all of them could be dropped again:
@@ -171,7 +201,8 @@ class PIPPIN_API Sequence {
 
   // Throws if `added` more tokens cannot be fed; by default LimitExceeded beyond the context.
   virtual void check_room(int64_t added) const;
-  // Reads fed(), writes each wanted row to next_row() and adds to each of feeding.trace.
+  // Reads fed(), of which tokens before position() may be fed again (Capabilities::feeds_late),
+  // writes each wanted row to next_row() and adds to each of feeding.trace.
   virtual void feed(const Feeding& feeding) = 0;
   // Names and widths of the parts that trace() reports.
   virtual std::vector<HiddenStates> parts() const { return {}; }
@@ -205,8 +236,17 @@ class PIPPIN_API Sequence {
                            uint64_t stride);
   // RowLayout::limit.
   virtual int64_t row_limit() const { return INT64_MAX; }
-  // Called when the caches have received the rows of tokens that were not fed here.
-  virtual void took_rows() {}
+  // Called when the caches have received the rows of the tokens from `begin` on, which were not fed
+  // here.
+  virtual void took_rows(int64_t /*begin*/) {}
+  // Called before rows of tokens are copied: writes those that are not in the caches yet.
+  virtual void complete_rows() {}
+  // The first of arrays(), which are all that a file has.
+  virtual size_t num_saved(size_t all) const { return all; }
+  // As predict(), for ids of the vocabulary.
+  virtual std::optional<PredictedToken> predict_next(std::span<const int32_t> /*ids*/) {
+    return std::nullopt;
+  }
   // Additional state of a saved sequence.
   virtual uint32_t marks() const { return 0; }
   virtual void set_marks(uint32_t /*marks*/) {}
@@ -218,8 +258,10 @@ class PIPPIN_API Sequence {
   // The target of the next row of wanted logits: vocab_size() numbers.
   std::span<float> next_row(const Feeding& feeding);
   std::span<float> next_row() { return row_; }
-  std::optional<int32_t> greedy_token_;  // reset by every change of the tokens
-  bool token_suffices_ = false;          // in place of the last requested row: Rows::Token
+  // Forgotten with every change of the tokens.
+  std::optional<int32_t> greedy_token_;
+  std::vector<Candidate> most_likely_;
+  Rows last_row_ = Rows::Last;  // of the last requested row: Token, Top or Last
 
   // For destructors that return resources to the model.
   [[nodiscard]] std::unique_lock<TurnLock> lock_model() const {
@@ -236,29 +278,38 @@ class PIPPIN_API Sequence {
   void check(std::span<const int32_t> ids) const;
   void check_rows(std::span<const int32_t> ids, RowForm::Sight sight) const;
   void check(const SavedSequence& saved, const std::string& path) const;
-  void feed_new(std::span<const int32_t> ids, Feeding feeding, bool token_suffices = false);
+  std::vector<CacheArray> saved_arrays(int64_t count);
+  void feed_new(std::span<const int32_t> ids, Feeding feeding, Rows last_row = Rows::Last);
   void feed_last();
   RowLayout find_layout();
   void put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces);
   void put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest);
   SequenceRest copy_rest_here();
+  void feed_or_give_up(const Feeding& feeding, int64_t before);
+  void settle();  // feeds unfed tokens, even if the call is cancelled
   bool can_restore(int64_t count) const { return checkpoint_ && checkpoint_->count <= count; }
   void restore_checkpoint(int64_t count);
-  void begin(std::span<const int32_t> ids, bool token_suffices);
-  std::span<const float> row_or_token() const;
+  void begin(std::span<const int32_t> ids, Rows last_row);
+  void forget_choice();
+  std::span<const float> row_unless_chosen() const;
   void keep(int64_t count);
   void finish() {
     position_.store(std::ssize(tokens_), std::memory_order_relaxed);
     if (!runs_.is_empty()) runs_.release(std::ssize(tokens_));
   }
 
+  // Identifies saved data: the model, with the adapters that are not 0.
+  std::string digest() const;
+
   const std::shared_ptr<Model> model_;
+  std::vector<float> adapters_;  // one number for each of the model's
   mutable std::atomic<bool> is_used_{false};
   std::atomic<int64_t> position_{0};
   std::vector<int32_t> tokens_;  // position_ of them, then those being fed
   RowRuns runs_;                 // of tokens_
   std::vector<float> row_;       // the logits after the last token
   std::optional<SequenceRest> checkpoint_;
+  int64_t unfed_ = 0;  // of tokens_, the last ones that the caches lack
 };
 
 }  // namespace pippin::runtime

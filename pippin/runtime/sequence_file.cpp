@@ -177,11 +177,8 @@ void SequenceFile::parse(ByteSpan bytes) {
 }
 
 void SequenceFile::check(const std::vector<CacheArray>& arrays) const {
-  if (arrays.size() != arrays_.size()) {
-    fail(ErrorCode::InvalidFile, "{}: has {} arrays, the model has {}", path_, arrays_.size(),
-         arrays.size());
-  }
-  for (size_t i = 0; i < arrays.size(); ++i) {
+  // Names first: they tell the form of a quantized cache, which has arrays for its scales as well.
+  for (size_t i = 0; i < std::min(arrays.size(), arrays_.size()); ++i) {
     const CacheArray &want = arrays[i], &have = arrays_[i].form;
     if (have.name != want.name || have.groups != want.groups || have.rows != want.rows ||
         arrays_[i].row_bytes != want.row_bytes() || have.first > have.rows ||
@@ -189,6 +186,10 @@ void SequenceFile::check(const std::vector<CacheArray>& arrays) const {
       fail(ErrorCode::InvalidFile, "{}: its array '{}' does not fit the model's '{}'", path_,
            have.name, want.name);
     }
+  }
+  if (arrays.size() != arrays_.size()) {
+    fail(ErrorCode::InvalidFile, "{}: has {} arrays, the model has {}", path_, arrays_.size(),
+         arrays.size());
   }
 }
 

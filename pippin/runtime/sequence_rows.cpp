@@ -116,6 +116,8 @@ void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
     fail(ErrorCode::InvalidArgument, "{} rows of {} bytes do not fill {}", count,
          layout.row_bytes(), target.size());
   }
+  settle();
+  if (count > 0) complete_rows();
   std::byte* to = target.data();
   for (size_t i = 0; i < caches.size() && count > 0; ++i) {
     const CacheArray& cache = caches[i];
@@ -132,6 +134,7 @@ SequenceRest Sequence::copy_rest() {
     fail(ErrorCode::InvalidArgument, "nothing of a sequence of {} tokens is known as a whole",
          position());
   }
+  settle();
   return copy_rest_here();
 }
 
@@ -163,6 +166,7 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
   check_fed_ids(*model_, ids);
   check_rows(ids, RowForm::Sight::Causal);  // runs may be copied in parts
   check_room(std::ssize(ids));
+  settle();
   const int64_t begin = position(), end = begin + std::ssize(ids);
   const RowLayout layout = find_layout();
   if (layout.is_empty()) {
@@ -186,13 +190,13 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
   const auto caches = arrays(end);
   if (rest != nullptr) check_rest(*rest, caches);
 
-  greedy_token_.reset();
+  forget_choice();
   put_rows(caches, pieces);
   if (rest != nullptr) put_rest(caches, *rest);
   runs_.begin(ids, begin);
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
   finish();
-  took_rows();
+  took_rows(begin);
 }
 
 // Writes the rows after those of the current tokens.

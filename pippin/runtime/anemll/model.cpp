@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pippin/engine/parted_device.h"
 #include "pippin/families/anemll.h"
 #include "pippin/io/digest.h"
 #include "pippin/runtime/anemll/sequence.h"
@@ -54,16 +55,28 @@ std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles
                                          const std::optional<AnemllMeta>& meta, ThreadPool& pool,
                                          const LoadOptions& options) {
   AnemllParts parts;
-  const auto open = [&](const std::string& stem) {
-    return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), options,
-                                  parts.states, pool);
+  const auto open = [&](const std::string& stem, const engine::ComputeOptions& compute) {
+    LoadOptions own = options;
+    own.compute = compute;
+    return std::make_unique<Part>(folder.package(stem), folder.file_name(stem), own, parts.states,
+                                  pool);
   };
-  if (!files.embeddings.empty()) parts.embeddings = open(files.embeddings);
-  for (const std::string& chunk : files.chunks) parts.chunks.push_back(open(chunk));
-  for (const std::string& rotated : files.rotated) {
-    parts.rotated.push_back(rotated.empty() ? nullptr : open(rotated));
+  const auto open_chunk = [&](const std::string& stem, size_t index) {
+    return open(stem, engine::options_of_part(options.compute, index, files.chunks.size()));
+  };
+  if (!files.embeddings.empty()) {
+    parts.embeddings = open(files.embeddings, engine::options_of_end(options.compute, false));
   }
-  if (!files.lm_head.empty()) parts.head = open(files.lm_head);
+  for (size_t i = 0; i < files.chunks.size(); ++i) {
+    parts.chunks.push_back(open_chunk(files.chunks[i], i));
+  }
+  for (size_t i = 0; i < files.rotated.size(); ++i) {
+    const std::string& rotated = files.rotated[i];
+    parts.rotated.push_back(rotated.empty() ? nullptr : open_chunk(rotated, i));
+  }
+  if (!files.lm_head.empty()) {
+    parts.head = open(files.lm_head, engine::options_of_end(options.compute, true));
+  }
   return std::make_shared<AnemllModel>(
       std::make_unique<AnemllShared>(std::move(folder), std::move(parts), meta, options));
 }

@@ -109,11 +109,18 @@ std::vector<AnemllSequence::Segment> AnemllSequence::segments(int64_t count) con
   return result;
 }
 
-// Runs each part over all tokens before the next one, so that each part is loaded once.
+// Runs each part over all tokens before the next one, so that each part is loaded once, or piece
+// after piece if all parts stay loaded.
 void AnemllSequence::feed(const Feeding& feeding) {
   const auto ids = std::span(fed()).subspan(static_cast<size_t>(feeding.begin));
   std::span<const float> hidden = embed(ids);
   const auto runs = segments(std::ssize(ids));
+  if (runs.size() > 1 && shared_.parts.chunks.size() > 1 && !shared_.options.low_memory &&
+      !feeding.wants_every()) {
+    run_in_waves(runs, feeding);
+    if (shared_.parts.head && feeding.rows != Rows::None) run_head(shared_.hidden, feeding);
+    return;
+  }
   std::vector<Segment> singles;
   if (feeding.wants_every()) {
     for (const Segment& segment : runs) {
@@ -164,6 +171,44 @@ std::span<const float> AnemllSequence::embed(std::span<const int32_t> ids) {
   }
   part.release();
   return shared_.hidden;
+}
+
+void AnemllSequence::run_in_waves(std::span<const Segment> runs, const Feeding& feeding) {
+  const size_t chunks = shared_.parts.chunks.size();
+  const auto width = static_cast<size_t>(shared_.width);
+  const auto rows_of = [&](const Segment& segment) {
+    return std::span(shared_.hidden)
+        .subspan(static_cast<size_t>(segment.first) * width,
+                 static_cast<size_t>(segment.count) * width);
+  };
+  for (size_t wave = 0; wave + 1 < runs.size() + chunks; ++wave) {
+    check_cancel();
+    const auto has_piece = [&](size_t chunk) {
+      return wave >= chunk && wave - chunk < runs.size();
+    };
+    // The last chunk first: a run on this machine would delay the start of those on others.
+    for (size_t i = chunks; i-- > 0;) {
+      if (!has_piece(i)) continue;
+      const Segment& segment = runs[wave - i];
+      runner_of(shared_, i, segment.count, segment.rotated)
+          .run_hidden(rows_of(segment), position() + segment.first, state_);
+    }
+    for (size_t i = 0; i < chunks; ++i) {
+      if (!has_piece(i)) continue;
+      const Segment& segment = runs[wave - i];
+      StepRunner& runner = runner_of(shared_, i, segment.count, segment.rotated);
+      const bool is_last = wave - i + 1 == runs.size();
+      if (gives_rows(shared_, i)) {
+        if (feeding.rows == Rows::Last && is_last) take_row(runner, next_row(feeding));
+        continue;
+      }
+      // A prefill of the last chunk returns one row, which is unused.
+      if (i + 1 == chunks && !is_last) continue;
+      const auto rows = runner.hidden();
+      std::copy_n(rows.begin(), std::min(rows.size(), rows_of(segment).size()),
+                  rows_of(segment).begin());
+    }
+  }
 }
 
 std::span<const float> AnemllSequence::run_chunk(const Chunk& chunk, const Feeding& feeding) {
@@ -218,7 +263,7 @@ void AnemllSequence::take_row(const StepRunner& runner, std::span<float> row, si
     greedy_token_ = shared_.argmax.take(runner, 0, row, lane);
     return;
   }
-  runner.copy_logits(runner.logit_rows() - 1, row.data(), lane);
+  runner.copy_logits(runner.logit_rows(lane) - 1, row.data(), lane);
 }
 
 void AnemllSequence::feed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {

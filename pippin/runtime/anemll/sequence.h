@@ -62,6 +62,9 @@ class AnemllSequence final : public Sequence {
 
   std::vector<Segment> segments(int64_t count) const;
   std::span<const float> embed(std::span<const int32_t> ids);
+  // Runs the pieces so that one is in each chunk at a time: chunks of several machines compute
+  // together. The hidden states are in shared_.hidden, before and after.
+  void run_in_waves(std::span<const Segment> runs, const Feeding& feeding);
   std::span<const float> run_chunk(const Chunk& chunk, const Feeding& feeding);
   void run_head(std::span<const float> hidden, const Feeding& feeding);
   void take_row(const StepRunner& runner, std::span<float> row, size_t lane = 0);

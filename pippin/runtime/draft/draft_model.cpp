@@ -9,11 +9,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/draft/probability_levels.h"
 
 namespace pippin::runtime {
 namespace {
 
-constexpr int kProbabilities = 8;  // levels, from 0 to 1
 // Of a long text the draft model reads only the end: earlier tokens would improve its drafts less
 // than reading them costs.
 constexpr int64_t kMostRead = 1024;
@@ -131,12 +131,11 @@ Draft ModelDrafter::draft() {
   if (drafts_ == 0) prepare_to_drop(*sequence_, kMostRead);
   tokens_.push_back(own);
   ++drafts_;
-  const int level = std::clamp(static_cast<int>(kProbabilities / total), 0, kProbabilities - 1);
-  return {own_->map.to_target(own), level};
+  return {own_->map.to_target(own), probability_level(1 / total)};
 }
 
 Drafter::Prior ModelDrafter::prior(int level) const {
-  return {(level + 0.5) / kProbabilities, 4};
+  return probability_prior(level);
 }
 
 }  // namespace pippin::runtime

@@ -8,6 +8,8 @@
 
 namespace pippin::runtime {
 
+class Sequence;
+
 // A token that may come next. Acceptance rates are measured by level, so levels should separate
 // drafts of different reliability: by length of the match, by probability.
 struct Draft {
@@ -21,6 +23,8 @@ constexpr int kDraftLevels = 16;
 class Drafter {
  public:
   virtual ~Drafter() = default;
+  // The sequence of the text, before each pass: all but the last of the observed tokens are fed.
+  virtual void attach(Sequence& /*sequence*/) {}
   // Adds tokens of the text: the prompt, then the generated tokens.
   virtual void observe(std::span<const int32_t> ids) = 0;
   // The next token after the text and the drafts returned since the last observe(); empty if

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pippin/base/stopwatch.h"
+#include "pippin/runtime/sequence.h"
 
 namespace pippin::runtime {
 namespace {
@@ -33,6 +34,11 @@ void Drafting::observe(std::span<const int32_t> ids) {
   for (Source& source : sources_) source.drafter->observe(ids);
 }
 
+void Drafting::attach(Sequence& sequence) {
+  unfed_ = sequence.unfed();
+  for (Source& source : sources_) source.drafter->attach(sequence);
+}
+
 double Drafting::rate(const Source& source, int level) const {
   const Drafter::Prior prior = source.drafter->prior(level);
   const Rate& own = source.rates[static_cast<size_t>(level)];
@@ -40,9 +46,14 @@ double Drafting::rate(const Source& source, int level) const {
 }
 
 double Drafting::cost_of(int64_t drafts, double hope, double tokens) const {
-  const double pass = cost_->ratio(drafts + 1);
-  if (!limits_.feeds_again) return pass;
-  return pass + (1 - hope) * cost_->ratio(static_cast<int64_t>(std::ceil(tokens)));
+  const int64_t rows = unfed_ + drafts + 1;
+  double pass = cost_->ratio(rows);
+  if (limits_.feeds_again) {
+    const auto again = unfed_ + static_cast<int64_t>(std::ceil(tokens));
+    const double late = cost_->ratio(rows + again) - pass;
+    pass += (1 - hope) * (limits_.feeds_late ? late : cost_->ratio(again));
+  }
+  return pass / cost_->ratio(unfed_ + 1);
 }
 
 // The number of the source's drafts that gives most tokens a second.
@@ -82,7 +93,7 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
   const double one = cost_->one();
   double hope = 1, tokens = 1, gain = 1;
   const auto gain_of = [&](double expected, double all_right, int64_t drafts) {
-    const double each = one > 0 ? asking.seconds / one : 0;
+    const double each = one > 0 ? asking.seconds / (one * cost_->ratio(unfed_ + 1)) : 0;
     const double pass = cost_of(drafts, all_right, expected);
     return expected / (pass + static_cast<double>(drafts) * each);
   };
@@ -152,7 +163,7 @@ void Drafting::count(Source& source, std::span<const int32_t> chosen) const {
 }
 
 void Drafting::took(std::span<const int32_t> chosen, double seconds) {
-  if (seconds > 0) cost_->measured(std::ssize(fed_) + 1, seconds);
+  if (seconds > 0) cost_->measured(unfed_ + std::ssize(fed_) + 1, seconds);
   for (Source& source : sources_) count(source, chosen);
   const auto limit = fed_.begin() + std::min(std::ssize(fed_), std::ssize(chosen));
   num_drafted_ += std::ssize(fed_);

@@ -31,12 +31,15 @@ class Drafting {
     int64_t most = 15;
     int64_t vocab_size = INT32_MAX;  // drafts with other ids are dropped
     bool always = false;             // all drafts, whether they pay or not
-    bool feeds_again = false;        // after a wrong draft, the tokens before it are fed again
+    // After a wrong draft, the tokens before it are fed again, at once or with the next ones.
+    bool feeds_again = false, feeds_late = false;
   };
   Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_ptr<RowCost> cost,
            const Limits& limits);
 
   void observe(std::span<const int32_t> ids);
+  // The sequence of the text, before propose(). It may change from pass to pass.
+  void attach(Sequence& sequence);
   // Returns at most `most` drafts, valid until the next call.
   std::span<const int32_t> propose(int64_t most);
   // Records the tokens chosen in the pass (with or without drafts): the accepted drafts, and the
@@ -64,8 +67,9 @@ class Drafting {
   };
 
   double rate(const Source& source, int level) const;
-  // The time of a pass with drafts relative to one row, including the second pass if one of them is
-  // wrong: all are right with probability `hope`, and `tokens` are expected.
+  // The time of a pass with drafts relative to one without, including that of the rows that are fed
+  // again if one of them is wrong: all are right with probability `hope`, and `tokens` are
+  // expected.
   double cost_of(int64_t drafts, double hope, double tokens) const;
   Plan plan(const Source& source) const;
   std::optional<Draft> next(Source& source) const;
@@ -77,6 +81,7 @@ class Drafting {
   const std::shared_ptr<RowCost> cost_;
   const Limits limits_;
   std::vector<int32_t> fed_;
+  int64_t unfed_ = 0;  // tokens that the pass feeds again
   int64_t num_drafted_ = 0, num_accepted_ = 0;
 };
 

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "pippin/base/call_context.h"
+#include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/runtime/draft/draft_model.h"
 #include "pippin/runtime/draft/drafting.h"
 #include "pippin/runtime/draft/lookup.h"
+#include "pippin/runtime/draft/prediction_drafter.h"
 
 namespace pippin::runtime {
 
@@ -26,9 +28,13 @@ std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOption
     sources.push_back(std::make_unique<LookupDrafter>(options.predicted, pool_));
   }
   if (options_.model != nullptr) sources.push_back(std::make_unique<ModelDrafter>(options_.model));
+  if (options_.prediction && model.capabilities().predicts) {
+    sources.push_back(std::make_unique<PredictionDrafter>());
+  }
   Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
   if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);
   limits.feeds_again = model.capabilities().checkpoint;
+  limits.feeds_late = model.capabilities().feeds_late;
   return std::make_unique<Drafting>(std::move(sources), cost_, limits);
 }
 
@@ -54,7 +60,7 @@ int64_t most_drafts(const Sequence& sequence, int64_t left) {
   const int64_t room = model.context() - sequence.position();
   const int64_t rows = model.capabilities().equal_rows;
   const int64_t dropped = model.capabilities().checkpoint ? rows : sequence.droppable();
-  return std::min({room, left, rows, dropped}) - 1;
+  return std::min({room, left, rows - sequence.unfed(), dropped}) - 1;
 }
 
 bool prepare_to_drop(Sequence& sequence, int64_t count) try {

@@ -20,6 +20,7 @@ struct DraftOptions {
   int64_t most = 15;                         // per pass
   uint64_t pool_bytes = uint64_t{16} << 20;  // of finished texts; 0: none
   bool lookup = true;                        // in the text and in GenerateOptions::predicted
+  bool prediction = true;                    // by the model's own layer, if it has one
   // An additional source for every text, asked first; null: none.
   std::function<std::unique_ptr<Drafter>()> source;
   std::shared_ptr<const DraftModel> model;  // asked if lookups promise less; null: none

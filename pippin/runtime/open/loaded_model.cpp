@@ -7,10 +7,12 @@
 #include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/engine/device.h"
 #include "pippin/engine/fallback.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
+#include "pippin/runtime/coreml_llm/model.h"
 #include "pippin/runtime/encoder_decoder_model.h"
 #include "pippin/runtime/package/functions.h"
 #include "pippin/runtime/package/vocabulary.h"
@@ -67,6 +69,13 @@ RunnableModel on_device_or_cpu(const LoadOptions& options, Open&& open) {
   });
 }
 
+// Only the stateful family has quantized caches.
+void check_cache_type(const LoadOptions& options, std::string_view family) {
+  if (options.cache_type == engine::CacheType::F16) return;
+  fail(ErrorCode::Unsupported, "cache type {}: {} have caches of f16 only",
+       to_string(options.cache_type), family);
+}
+
 // Whether the package is a single one with position inputs and a mask of fixed length.
 bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
   const auto functions = functions_of(model, adapter);
@@ -95,6 +104,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
          to_string(model.kind));
   }
   if (!is_single_anemll(model, options.adapter)) return make_runnable(std::move(model), options);
+  check_cache_type(options, "ANEMLL's packages");
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   return on_device_or_cpu(options, [&](const LoadOptions& chosen) {
     return joined(pool, nullptr, make_single_anemll_model(package, *pool, chosen));
@@ -103,11 +113,17 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 
 // Packages of several parts.
 RunnableModel make_parts(FoundPackages packages, const LoadOptions& options) {
+  check_cache_type(options, "models of several packages");
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   if (packages.family == FoundPackages::Family::Anemll) {
     return joined(pool, nullptr,
                   make_anemll_model(std::move(packages.folder.value()), packages.anemll,
                                     packages.meta, *pool, options));
+  }
+  if (packages.family == FoundPackages::Family::CoreMlLlm) {
+    return joined(pool, nullptr,
+                  make_coreml_llm_model(std::move(packages.folder.value()), packages.coreml_llm,
+                                        *pool, options));
   }
   return joined(
       pool, nullptr,
@@ -141,6 +157,10 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto program = std::make_shared<const mil::Model>(std::move(model));
   return on_device_or_cpu(options, [&](const LoadOptions& chosen) {
     if (is_encoder_decoder(*program)) {
+      if (!options.run_adapters.empty()) {
+        fail(ErrorCode::Unsupported, "adapters are not supported for encoder-decoder models");
+      }
+      check_cache_type(options, "encoder-decoder models");
       return joined(pool, program, std::make_shared<EncoderDecoderModel>(*program, *pool, chosen));
     }
     return joined(pool, program, make_stateful_model(*program, *pool, chosen));
@@ -149,6 +169,10 @@ RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
 
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) {
   using Family = FoundPackages::Family;
+  if (!options.run_adapters.empty()) {
+    fail(ErrorCode::Unsupported, "{}: the program of a package takes no adapters",
+         packages.root.string());
+  }
   if (packages.family == Family::Single) {
     auto result = make_single(packages.package, options);
     // Keeps the unpacked files.
@@ -163,7 +187,7 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
          packages.root.string(),
          packages.family == Family::WhisperKit ? "WhisperKit" : "FluidAudio");
   }
-  if (packages.family == Family::Windowed && !options.adapter.empty()) {
+  if (packages.family != Family::Anemll && !options.adapter.empty()) {
     fail_no_adapter(options.adapter, {});
   }
   // A model takes the folder, which is unpacked again for the next one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/families/coreml_llm.h"
 #include "pippin/families/fluidaudio.h"
 #include "pippin/families/package.h"
 #include "pippin/families/vision.h"
@@ -70,7 +71,8 @@ fs::path FoundPackages::tokenizer_folder() {
       const auto named = inside(root, meta->tokenizer_path);
       if (named && Tokenizer::is_tokenizer_folder(*named)) return *named;
     }
-    for (const fs::path& place : {root, root / "tokenizer"}) {
+    for (const fs::path& place :
+         {root, root / "tokenizer", root / families::coreml_llm::kTokenizerFolder}) {
       if (Tokenizer::is_tokenizer_folder(place)) return place;
     }
   }
@@ -87,6 +89,9 @@ fs::path FoundPackages::tokenizer_folder() {
     packages.push_back(
         folder->package(anemll.embeddings.empty() ? anemll.chunks.front() : anemll.embeddings));
   }
+  if (family == Family::CoreMlLlm) {
+    packages.push_back(folder->package(coreml_llm.chunks.front()));
+  }
   fs::path own = packages.front() / "Data" / mil::kTokenizerItem;
   if (Tokenizer::is_tokenizer_folder(own)) return own;
   std::string source;
@@ -102,6 +107,7 @@ fs::path FoundPackages::tokenizer_folder() {
 bool names_packages(const fs::path& path) {
   if (mil::is_package(path) || mil::is_archive(path)) return true;
   if (!fs::is_directory(path)) return false;
+  if (is_coreml_llm(path)) return true;
   const bool is_checkpoint = fs::exists(path / "config.json") && has_weights(path);
   return !PackageFolder(path).stems().empty() && !is_checkpoint;
 }
@@ -111,6 +117,12 @@ FoundPackages find_packages(const fs::path& path) {
   found.root = path;
   if (mil::is_package(path) && !mil::is_archive(path)) {
     found.package = path;
+    return found;
+  }
+  if (is_coreml_llm(path)) {
+    found.family = FoundPackages::Family::CoreMlLlm;
+    found.coreml_llm = find_coreml_llm_files(path);
+    found.folder.emplace(found.coreml_llm.chunk_folder);
     return found;
   }
   found.folder.emplace(path);

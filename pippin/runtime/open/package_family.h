@@ -1,25 +1,28 @@
 // Finds the family of packages at a path, their parts and their tokenizer.
 //
-// 1. meta.yaml (or meta.json) with model_info: anemll
-// 2. X_chunk1, X_chunk2, ..., cache-processor: windowed
-// 3. names like X_embeddings, X_FFN_PF_chunk_01of02, X_lm_head: anemll without meta.yaml
-// 4. AudioEncoder or TextDecoder among them: WhisperKit's
-// 5. Preprocessor, Encoder, Decoder and JointDecision: FluidAudio's (families/fluidaudio.h)
-// 6. `vision` and one more: a language model with its vision tower (families/vision.h)
-// 7. one package: by what it declares (stateful/model.h, anemll/model.h)
+// 1. model_config.json and `chunk1`, in the folder or in swa/: CoreML-LLM's bundle
+//    (families/coreml_llm.h)
+// 2. meta.yaml (or meta.json) with model_info: anemll
+// 3. X_chunk1, X_chunk2, ..., cache-processor: windowed
+// 4. names like X_embeddings, X_FFN_PF_chunk_01of02, X_lm_head: anemll without meta.yaml
+// 5. AudioEncoder or TextDecoder among them: WhisperKit's
+// 6. Preprocessor, Encoder, Decoder and JointDecision: FluidAudio's (families/fluidaudio.h)
+// 7. `vision` and one more: a language model with its vision tower (families/vision.h)
+// 8. one package: by what it declares (stateful/model.h, anemll/model.h)
 #pragma once
 
 #include <filesystem>
 #include <optional>
 
 #include "pippin/runtime/anemll/files.h"
+#include "pippin/runtime/coreml_llm/files.h"
 #include "pippin/runtime/package/folder.h"
 #include "pippin/runtime/windowed/model.h"
 
 namespace pippin::runtime {
 
 struct FoundPackages {
-  enum class Family { Single, Anemll, Windowed, WhisperKit, FluidAudio };
+  enum class Family { Single, Anemll, Windowed, WhisperKit, FluidAudio, CoreMlLlm };
   Family family = Family::Single;
   std::filesystem::path root;     // the path that was given
   std::filesystem::path package;  // Single: the path to read
@@ -29,6 +32,7 @@ struct FoundPackages {
   std::optional<AnemllMeta> meta;
   AnemllFiles anemll;
   WindowedFiles windowed;
+  CoreMlLlmFiles coreml_llm;
 
   // The folder with the model's tokenizer. Throws NotFound if none exists; the message names the
   // model that the package was made from, if known.

@@ -5,6 +5,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/mil/tensor.h"
 
 namespace pippin::runtime {
 
@@ -36,9 +37,11 @@ std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
 std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& model,
                                                           const StepSchema& schema,
                                                           mil::SizeRange query, int64_t context,
-                                                          const engine::ComputeOptions& compute) {
+                                                          const engine::ComputeOptions& compute,
+                                                          engine::CacheType cache_type) {
   engine::PlanOptions options;
   options.compute = compute;
+  options.cache_type = cache_type;
   options.compute.batch_invariant = true;
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
@@ -63,14 +66,19 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
     ranges[schema.rows] = {one, query, {schema.row_width, schema.row_width}};
     ranges[schema.are_rows] = {one, query, one};
   }
+  if (!schema.previous.empty()) {
+    ranges[schema.previous] = {one, query, {schema.previous_width, schema.previous_width}};
+  }
   if (!schema.coordinates.empty()) ranges[schema.coordinates] = {{3, 3}, query};
   if (!schema.run_starts.empty()) ranges[schema.run_starts] = {query};
   return engine::Plan::make(model, schema.function, options);
 }
 
 StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-                       int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute)
-    : schema_(schema), execution_(make_plan(model, schema, query, context, compute), pool) {
+                       int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute,
+                       engine::CacheType cache_type)
+    : schema_(schema),
+      execution_(make_plan(model, schema, query, context, compute, cache_type), pool) {
   const auto inputs = plan().inputs();
   const auto outputs = plan().outputs();
   const auto find = [](std::span<const engine::Port> ports, const std::string& name) {
@@ -87,6 +95,8 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
   are_rows_ = find(inputs, schema.are_rows);
   coordinates_ = find(inputs, schema.coordinates);
   run_starts_ = find(inputs, schema.run_starts);
+  adapters_ = find(inputs, schema.adapters);
+  previous_ = find(inputs, schema.previous);
   hidden_ = find(outputs, schema.hidden);
   argmax_index_ = find(outputs, schema.argmax_index);
   argmax_value_ = find(outputs, schema.argmax_value);
@@ -94,6 +104,13 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
   shapes_ = declared_shapes(plan(), model.description(schema.function));
   log_debug("{} for {} to {} tokens:\n{}", schema.function, query.lower, query.upper,
             plan().describe());
+}
+
+void StepRunner::put_adapters(size_t lane) {
+  if (adapters_ == kNone) return;
+  const auto input = execution_.float_input(adapters_, lane);
+  std::fill(input.begin(), input.end(), 0.0F);
+  std::copy(adapter_numbers_.begin(), adapter_numbers_.end(), input.begin());
 }
 
 void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t lane) {
@@ -116,6 +133,7 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t 
     shapes_[rows_] = {1, query, schema_.row_width};
     shapes_[are_rows_] = {1, query, 1};
   }
+  if (previous_ != kNone) shapes_[previous_] = {1, query, schema_.previous_width};
   if (coordinates_ != kNone) shapes_[coordinates_] = {3, query};
   if (run_starts_ != kNone) shapes_[run_starts_] = {query};
   if (first_position_ != kNone) shapes_[first_position_] = {1};
@@ -127,6 +145,7 @@ void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t lane) {
   if (mask_ != kNone && !execution_.put_causal_mask(mask_, past, lane)) {
     fill_causal_mask(execution_.float_input(mask_, lane), query, past, shapes_[mask_].back());
   }
+  put_adapters(lane);
   if (padding_mask_ != kNone) {
     const bool is_float = plan().inputs()[padding_mask_].is_float;
     for (int64_t i = 0; i < query; ++i) {
@@ -192,6 +211,7 @@ void StepRunner::put_rows(std::span<const int32_t> ids, int64_t past, const RowI
                  [](int32_t id) { return id < 0 ? 1.0F : 0.0F; });
   if (coordinates_ != kNone) put(coordinates_, inputs.coordinates, lane);
   if (run_starts_ != kNone) put(run_starts_, inputs.run_starts, lane);
+  put_adapters(lane);
   const auto mask = execution_.float_input(mask_, lane);
   const int64_t end = shapes_[mask_].back();
   for (int64_t row = 0; row < query; ++row) {
@@ -199,6 +219,23 @@ void StepRunner::put_rows(std::span<const int32_t> ids, int64_t past, const RowI
     const auto hidden = begin + inputs.seen[static_cast<size_t>(row)];
     std::fill(begin, hidden, 0.0f);
     std::fill(hidden, begin + end, -std::numeric_limits<float>::infinity());
+  }
+}
+
+void StepRunner::put_previous(std::span<const int32_t> ids, int64_t past,
+                              std::span<const float> previous, int64_t first, engine::State& state,
+                              size_t lane) {
+  const auto query = static_cast<int64_t>(ids.size());
+  bind(query, past, state, lane);
+  put(tokens_, ids, lane);
+  const auto input = execution_.float_input(previous_, lane);
+  std::copy(previous.begin(), previous.end(), input.begin());
+  const auto mask = execution_.float_input(mask_, lane);
+  const int64_t end = shapes_[mask_].back();
+  fill_causal_mask(mask, query, past, end);
+  for (int64_t row = 0; row < query; ++row) {
+    const auto begin = mask.begin() + row * end;
+    std::fill(begin, begin + std::min(first, past + row), -std::numeric_limits<float>::infinity());
   }
 }
 
@@ -243,9 +280,9 @@ LogitLayout StepRunner::layout(size_t part, size_t lane) const {
   return logit_layout(execution_.output_shape(part, lane), queries_.at(lane));
 }
 
-int64_t StepRunner::logit_rows() const {
-  if (logits_.empty()) return std::ssize(argmax_indices());
-  return layout(logits_.front(), 0).rows;
+int64_t StepRunner::logit_rows(size_t lane) const {
+  if (!logits_.empty()) return layout(logits_.front(), lane).rows;
+  return mil::num_elements(execution_.output_shape(argmax_index_, lane));  // reads no output
 }
 
 int64_t StepRunner::vocab_size() const {
@@ -269,12 +306,23 @@ void StepRunner::copy_logits(int64_t row, float* target, size_t lane) const {
   }
 }
 
-std::optional<int32_t> StepRunner::most_likely(int64_t row, size_t lane) const {
+std::optional<StepRunner::LogitRow> StepRunner::logit_row(int64_t row, size_t lane) const {
   if (logits_.size() != 1) return std::nullopt;
   const LogitLayout whole = layout(logits_.front(), lane);
   if (!whole.is_row_major()) return std::nullopt;
-  return execution_.largest(logits_.front(), static_cast<size_t>(row * whole.row_step),
-                            static_cast<size_t>(whole.width), lane);
+  return LogitRow{static_cast<size_t>(row * whole.row_step), static_cast<size_t>(whole.width)};
+}
+
+std::optional<int32_t> StepRunner::most_likely(int64_t row, size_t lane) const {
+  const auto whole = logit_row(row, lane);
+  if (!whole) return std::nullopt;
+  return execution_.largest(logits_.front(), whole->begin, whole->width, lane);
+}
+
+std::vector<engine::RankedElement> StepRunner::most_likely_ones(int64_t row, size_t lane) const {
+  const auto whole = logit_row(row, lane);
+  if (!whole) return {};
+  return execution_.largest_ones(logits_.front(), whole->begin, whole->width, lane);
 }
 
 std::span<const float> StepRunner::output(const std::string& name) const {

@@ -39,7 +39,8 @@ class StepRunner {
   // For `query` tokens per run. `context` limits the end of a mask whose size is a range. `model`
   // and `pool` must outlive the runner.
   StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
-             int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute = {});
+             int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute = {},
+             engine::CacheType cache_type = engine::CacheType::F16);
 
   // Runs over the tokens at positions [past, past + query); one of the two spans is empty. The
   // first `real` of them are tokens, the rest padding.
@@ -59,10 +60,19 @@ class StepRunner {
   // it does not have are ignored.
   void put_rows(std::span<const int32_t> ids, int64_t past, const RowInputs& inputs,
                 engine::State& state, size_t lane);
-  // Runs one lane after put_rows(), as run_ids() does.
+  // The same for a function that takes hidden states of the tokens before, [q,
+  // StepSchema::previous_width]. A token sees those from slot `first` on, and itself.
+  void put_previous(std::span<const int32_t> ids, int64_t past, std::span<const float> previous,
+                    int64_t first, engine::State& state, size_t lane);
+  // Runs one lane after put_rows() or put_previous(), as run_ids() does.
   void run(std::optional<int64_t> only_row);
+  // The numbers of adapters for the tokens that are put from now on; they are not copied. Empty for
+  // a step without them.
+  void use_adapters(std::span<const float> numbers) { adapter_numbers_ = numbers; }
   // Runs the lanes [0, count).
   void run_together(size_t count);
+  // Runs these lanes.
+  void run_together(std::span<const size_t> lanes) { execution_.run_together(lanes); }
 
   const StepSchema& schema() const { return schema_; }
   const engine::Plan& plan() const { return execution_.plan(); }
@@ -71,12 +81,15 @@ class StepRunner {
   // order of the tokens, whatever their layout (logit_layout.h).
   std::span<const float> hidden(size_t lane = 0) const;
   int64_t hidden_width() const;
-  int64_t logit_rows() const;  // or number of chosen tokens
+  int64_t logit_rows(size_t lane = 0) const;  // or number of chosen tokens
   int64_t vocab_size() const;
   // Copies one row, joined from all parts.
   void copy_logits(int64_t row, float* target, size_t lane = 0) const;
   // The most likely token of a row, if the device finds it.
   std::optional<int32_t> most_likely(int64_t row, size_t lane = 0) const;
+  // Some of the most likely tokens of a row with their logits, if the device finds them
+  // (engine::Execution::largest_ones()).
+  std::vector<engine::RankedElement> most_likely_ones(int64_t row, size_t lane = 0) const;
   // One element per part: the index within the part, and its logit if the model returns it.
   std::span<const int32_t> argmax_indices(size_t lane = 0) const {
     return execution_.int_output(argmax_index_, lane);
@@ -92,25 +105,34 @@ class StepRunner {
 
  private:
   void fill(int64_t query, int64_t past, int64_t real, size_t lane);
+  void put_adapters(size_t lane);
   void put(size_t port, std::span<const int32_t> values, size_t lane);
   LogitLayout layout(size_t part, size_t lane) const;
+  // A row of logits in one piece, if they are so.
+  struct LogitRow {
+    size_t begin, width;
+  };
+  std::optional<LogitRow> logit_row(int64_t row, size_t lane) const;
   static std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
                                                        const StepSchema& schema,
                                                        mil::SizeRange query, int64_t context,
-                                                       const engine::ComputeOptions& compute);
+                                                       const engine::ComputeOptions& compute,
+                                                       engine::CacheType cache_type);
 
   static constexpr size_t kNone = static_cast<size_t>(-1);
   StepSchema schema_;
   engine::Execution execution_;
   size_t tokens_ = kNone, mask_ = kNone, padding_mask_ = kNone, update_mask_ = kNone,
          positions_ = kNone, first_position_ = kNone, output_place_ = kNone, rows_ = kNone,
-         are_rows_ = kNone, coordinates_ = kNone, run_starts_ = kNone;
+         are_rows_ = kNone, coordinates_ = kNone, run_starts_ = kNone, previous_ = kNone,
+         adapters_ = kNone;
   size_t hidden_ = kNone, argmax_index_ = kNone, argmax_value_ = kNone;
   std::vector<size_t> logits_, all_seats_;
   // Kept between runs, so that their memory is reused.
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<int64_t> queries_;  // one per lane
   std::vector<int32_t> places_;
+  std::span<const float> adapter_numbers_;
 };
 
 }  // namespace pippin::runtime

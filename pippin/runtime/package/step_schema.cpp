@@ -11,7 +11,6 @@ namespace pippin::runtime {
 namespace {
 
 using mil::Feature;
-using mil::SizeRange;
 
 [[noreturn]] void refuse(const std::string& what) {
   fail(ErrorCode::Unsupported, "not a language model's step: {}", what);
@@ -47,12 +46,18 @@ void require_one(const Feature& feature, size_t axis) {
 struct Inputs {
   const Feature *ids = nullptr, *hidden = nullptr, *mask = nullptr, *update_mask = nullptr,
                 *padding_mask = nullptr, *output_place = nullptr, *rows = nullptr,
-                *are_rows = nullptr, *coordinates = nullptr, *run_starts = nullptr;
+                *are_rows = nullptr, *coordinates = nullptr, *run_starts = nullptr,
+                *previous = nullptr, *adapters = nullptr;
   std::vector<const Feature*> positions;
 };
 
 bool is_position(const Feature& input) {
   return rank(input) <= 2 && names_contain(input, "pos") && !names_contain(input, "mask");
+}
+
+bool is_previous(const Feature& input) {
+  return input.name == families::stateful::kPreviousStates && mil::is_float(input.data_type) &&
+         rank(input) == 3;
 }
 
 bool takes_rows(const mil::FunctionDescription& function) {
@@ -103,9 +108,17 @@ Inputs sort_inputs(const mil::FunctionDescription& function) {
   const bool with_rows = takes_rows(function);
   for (const Feature& input : function.inputs) {
     const bool is_array = input.kind == Feature::Kind::MultiArray;
+    if (is_array && is_previous(input)) {
+      inputs.previous = &input;
+      continue;
+    }
     const Feature** const row_place = with_rows && is_array ? row_place_of(inputs, input) : nullptr;
     if (row_place != nullptr) {
       *row_place = &input;
+      continue;
+    }
+    if (is_array && input.name == families::stateful::kAdapterNumbers && rank(input) == 1) {
+      inputs.adapters = &input;
       continue;
     }
     if (is_array && is_position(input)) {
@@ -173,6 +186,15 @@ void read_rows(StepSchema& schema, const Inputs& inputs) {
   if (inputs.run_starts == nullptr) return;
   schema.run_starts = inputs.run_starts->name;
   schema.query = schema.query.intersect(AxisSizes::of(*inputs.run_starts, 0));
+}
+
+void read_previous(StepSchema& schema, const Feature* input) {
+  if (input == nullptr) return;
+  if (!schema.takes_ids) refuse(fmt::format("'{}' without token ids", input->name));
+  schema.previous = input->name;
+  require_one(*input, 0);
+  schema.query = schema.query.intersect(AxisSizes::of(*input, 1));
+  schema.previous_width = AxisSizes::of(*input, 2).largest();
 }
 
 // The product of the declared sizes; 0 if they are not declared or overflow.
@@ -284,8 +306,13 @@ StepSchema step_schema(const mil::FunctionDescription& function) {
     schema.output_place = inputs.output_place->name;
     require_one(*inputs.output_place, 0);
   }
+  if (inputs.adapters != nullptr) {
+    schema.adapters = inputs.adapters->name;
+    schema.num_adapters = AxisSizes::of(*inputs.adapters, 0).largest();
+  }
   read_positions(schema, inputs.positions);
   read_rows(schema, inputs);
+  read_previous(schema, inputs.previous);
   if (schema.query.empty() || schema.query.smallest() < 1) {
     refuse(fmt::format("'{}' and '{}' agree on no number of tokens", schema.tokens, schema.mask));
   }

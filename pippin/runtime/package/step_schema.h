@@ -14,6 +14,8 @@
 //           rows of embeddings, float (1, q, width), next to ids, and which of the two counts, float
 //           (1, q, 1); then also positions in three coordinates, int32 (3, q), and starts of runs,
 //           int32 (q) (families/stateful.h)
+//           hidden states of the tokens before, float (1, q, width), next to ids, found by its name
+//           numbers of adapters, float (adapters) (families/stateful.h)
 //           padding mask, (1, q): 1 for tokens, 0 for padding (packages without a cache)
 //   outputs logits, float (logit_layout.h), ordered by the numbers that their names end with;
 //           hidden states, float (1, rows, width); the most likely token, int32, and its logit, one
@@ -41,7 +43,11 @@ struct StepSchema {
   // Empty: absent.
   std::string mask, padding_mask, update_mask, positions, first_position, output_place;
   std::string rows, are_rows, coordinates, run_starts;
-  int64_t row_width = 0;                   // of the rows of embeddings
+  int64_t row_width = 0;  // of the rows of embeddings
+  std::string previous;   // hidden states of the tokens before
+  int64_t previous_width = 0;
+  std::string adapters;  // how much of each adapter's change is added (families/stateful.h)
+  int64_t num_adapters = 0;
   AxisSizes end;                           // of the mask's last axis
   int64_t update_slots = 0;                // of the update mask
   std::string hidden;                      // output

@@ -26,6 +26,11 @@ void Candidates::assign(std::span<const float> logits) {
   }
 }
 
+void Candidates::assign(std::span<const Candidate> candidates) {
+  items_.assign(candidates.begin(), candidates.end());
+  weights_are_known_ = false;
+}
+
 size_t Candidates::find(int32_t id) const {
   // Until candidates are removed, a token's index is its id.
   const auto guess = static_cast<size_t>(id);

@@ -18,11 +18,17 @@ struct Candidate {
   double score;  // a logit: log probability plus a constant
 };
 
+// The most likely tokens that a device may find instead of giving all logits: at least so many, or
+// the whole vocabulary.
+constexpr int64_t kMostLikely = 100;
+
 // Candidates in order of id; initially the whole vocabulary.
 class PIPPIN_API Candidates {
  public:
   // Adds one candidate per logit, [vocab_size]. Throws Internal if one is NaN or none is finite.
   void assign(std::span<const float> logits);
+  // Replaces the candidates, in order of id.
+  void assign(std::span<const Candidate> candidates);
 
   // The candidates that are left, in order of id.
   std::span<const Candidate> items() const { return items_; }

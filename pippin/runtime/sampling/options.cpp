@@ -4,13 +4,22 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/runtime/sampling/candidates.h"
 #include "pippin/runtime/sampling/option_table.h"
 
 namespace pippin::runtime {
 
+bool SamplingOptions::changes_scores() const {
+  return repetition_penalty != 1 || presence_penalty != 0 || frequency_penalty != 0 ||
+         dry_multiplier != 0 || !logit_bias.empty() || excludes();
+}
+
 bool SamplingOptions::is_plain_greedy() const {
-  return temperature == 0 && repetition_penalty == 1 && presence_penalty == 0 &&
-         frequency_penalty == 0 && dry_multiplier == 0 && logit_bias.empty() && !excludes();
+  return temperature == 0 && !changes_scores();
+}
+
+bool SamplingOptions::is_plain_top_k() const {
+  return temperature != 0 && top_k > 0 && top_k <= kMostLikely && !changes_scores();
 }
 
 bool SamplingOptions::excludes() const {

@@ -63,10 +63,16 @@ struct PIPPIN_API SamplingOptions {
 
   // Returns whether the choice is the argmax of the model's own logits.
   bool is_plain_greedy() const;
+  // Returns whether the choice depends on the model's own logits of the `top_k` most likely tokens
+  // alone, at most kMostLikely (candidates.h).
+  bool is_plain_top_k() const;
   // Returns whether an option that excludes tokens is set.
   bool excludes() const;
   // Throws InvalidArgument for a value out of range, naming the option and its range.
   void check() const;
+
+ private:
+  bool changes_scores() const;  // before they are filtered
 };
 
 // Returns `options` with the exclusions of `from` added.

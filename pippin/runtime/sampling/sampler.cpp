@@ -64,7 +64,17 @@ void Sampler::observe(std::span<const int32_t> ids) {
 }
 
 int32_t Sampler::sample(std::span<const float> logits) {
-  process(logits);
+  candidates_.assign(logits);
+  return choose();
+}
+
+int32_t Sampler::sample_most_likely(std::span<const Candidate> candidates) {
+  candidates_.assign(candidates);
+  return choose();
+}
+
+int32_t Sampler::choose() {
+  process();
   const int32_t id = candidates_.items()[draw()].id;
   for (const auto& processor : processors_) processor->accept(id, candidates_);
   history_.add_generated(id);
@@ -84,7 +94,8 @@ bool Sampler::must_end() const {
 }
 
 std::span<const double> Sampler::distribution(std::span<const float> logits) {
-  process(logits);
+  candidates_.assign(logits);
+  process();
   distribution_.assign(logits.size(), 0.0);
   const auto probability_of = [&](size_t place) -> double& {
     return distribution_[static_cast<size_t>(candidates_.items()[place].id)];
@@ -100,8 +111,7 @@ std::span<const double> Sampler::distribution(std::span<const float> logits) {
   return distribution_;
 }
 
-void Sampler::process(std::span<const float> logits) {
-  candidates_.assign(logits);
+void Sampler::process() {
   const SamplingContext context{history_, random_};
   for (const auto& processor : processors_) processor->process(context, candidates_);
 }

@@ -36,6 +36,9 @@ class Sampler {
   // Returns the next token and adds it to the history. Throws Internal if a logit is NaN or none is
   // finite, InvalidArgument if the chain removed all tokens.
   int32_t sample(std::span<const float> logits);
+  // The same from some of the most likely tokens with their logits, in order of id, for options
+  // whose choice depends on no others (SamplingOptions::is_plain_top_k()).
+  int32_t sample_most_likely(std::span<const Candidate> candidates);
 
   // The probability of every token after all filters; with greedy sampling the chosen token has 1.
   // Valid until the next call. Uses random numbers if a filter does (XTC).
@@ -49,7 +52,8 @@ class Sampler {
   const TokenHistory& history() const { return history_; }
 
  private:
-  void process(std::span<const float> logits);
+  void process();
+  int32_t choose();
   size_t draw();  // index of the chosen candidate
 
   bool is_greedy_;

@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/runtime/sampling/random.h"
 
 namespace pippin::runtime {
 namespace {
@@ -49,6 +50,36 @@ TEST(Sampler, TopKKeepsTiesOfTheLast) {
       {.temperature = 1, .top_k = 2}, {1, 2, 1, 0},
       {1 / (2 + std::exp(1)), std::exp(1) / (2 + std::exp(1)), 1 / (2 + std::exp(1)), 0});
   expect_distribution({.temperature = 1, .top_k = 9}, logits_of({0.6, 0.4}), {0.6, 0.4});
+}
+
+// Those that a device finds give the tokens that all logits give.
+TEST(Sampler, TheMostLikelyTokensAreEnoughForTopK) {
+  SamplingOptions options{.temperature = 0.8, .top_k = 5, .top_p = 0.9, .min_p = 0.01, .seed = 4};
+  EXPECT_TRUE(options.is_plain_top_k());
+  options.xtc_probability = 0.3;
+  options.mirostat_tau = 3;
+  EXPECT_TRUE(options.is_plain_top_k());
+  Sampler all(options), some(options);
+  RandomGenerator random(1);
+  std::vector<float> logits(200);
+  for (int step = 0; step < 50; ++step) {
+    std::vector<Candidate> most_likely;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      logits[i] = static_cast<float>(std::floor(random.uniform() * 40) / 4);  // with ties
+      if (logits[i] > 5) most_likely.push_back({static_cast<int32_t>(i), double{logits[i]}});
+    }
+    EXPECT_EQ(some.sample_most_likely(most_likely), all.sample(logits)) << step;
+  }
+}
+
+TEST(Sampler, OtherOptionsNeedAllLogits) {
+  EXPECT_FALSE(SamplingOptions{.temperature = 1}.is_plain_top_k());
+  EXPECT_FALSE(SamplingOptions{.top_k = 3}.is_plain_top_k());
+  EXPECT_TRUE((SamplingOptions{.temperature = 1, .top_k = kMostLikely}.is_plain_top_k()));
+  EXPECT_FALSE((SamplingOptions{.temperature = 1, .top_k = kMostLikely + 1}.is_plain_top_k()));
+  EXPECT_FALSE(
+      (SamplingOptions{.temperature = 1, .top_k = 3, .repetition_penalty = 1.1}.is_plain_top_k()));
+  EXPECT_FALSE((SamplingOptions{.temperature = 1, .top_k = 3, .suppressed = {4}}.is_plain_top_k()));
 }
 
 TEST(Sampler, TopPKeepsTheFewestThatReachIt) {

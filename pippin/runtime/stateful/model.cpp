@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/parted_device.h"
 #include "pippin/families/stateful.h"
 #include "pippin/runtime/package/functions.h"
 #include "pippin/runtime/package/model_digest.h"
@@ -41,26 +42,38 @@ int64_t preferred_run(const mil::Model& model) {
 
 using Functions = std::vector<const mil::FunctionDescription*>;
 
-// The function with rows of embeddings, if there is one, and the others.
-std::pair<const mil::FunctionDescription*, Functions> split_rows(const Functions& functions) {
-  const mil::FunctionDescription* rows = nullptr;
-  Functions others;
-  for (const mil::FunctionDescription* const function : functions) {
-    const bool takes_rows = std::any_of(
-        function->inputs.begin(), function->inputs.end(),
-        [](const mil::Feature& input) { return input.name == families::stateful::kInputRows; });
-    if (takes_rows) {
-      rows = function;
-    } else {
-      others.push_back(function);
-    }
-  }
-  return {rows, others};
+bool takes(const mil::FunctionDescription& function, std::string_view name) {
+  return find_feature(function.inputs, name) != nullptr;
 }
 
-std::optional<StepSchema> row_step_of(const Functions& functions) {
-  const auto* const rows = split_rows(functions).first;
-  return rows == nullptr ? std::nullopt : std::optional(step_schema(*rows));
+// The function with an input of that name, if there is one.
+std::optional<StepSchema> step_with(const Functions& functions, std::string_view name) {
+  for (const mil::FunctionDescription* const function : functions) {
+    if (takes(*function, name)) return step_schema(*function);
+  }
+  return std::nullopt;
+}
+
+// Those without rows of embeddings and without previous hidden states.
+Functions plain_functions(const Functions& functions) {
+  Functions plain;
+  for (const mil::FunctionDescription* const function : functions) {
+    const bool is_plain = !takes(*function, families::stateful::kInputRows) &&
+                          !takes(*function, families::stateful::kPreviousStates);
+    if (is_plain) plain.push_back(function);
+  }
+  return plain;
+}
+
+// Those whose states a sequence has.
+Functions used_functions(const Functions& functions, bool prediction) {
+  Functions used;
+  for (const mil::FunctionDescription* const function : functions) {
+    if (prediction || !takes(*function, families::stateful::kPreviousStates)) {
+      used.push_back(function);
+    }
+  }
+  return used;
 }
 
 }  // namespace
@@ -69,51 +82,73 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
                              const std::vector<const mil::FunctionDescription*>& functions)
     : program_(model),
       adapter_(options.adapter),
-      schema_(stateful_schema(split_rows(functions).second)),
+      schema_(stateful_schema(plain_functions(functions))),
       context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
       chunk_(options.prefill == PrefillMode::Steps
                  ? 1
                  : std::clamp<int64_t>(options.prompt_run(preferred_run(model)), 1, context_)),
       compute_(options.compute),
-      states_(states_of(functions)),
-      row_step_(row_step_of(functions)),
+      cache_type_(options.cache_type),
+      row_step_(step_with(functions, families::stateful::kInputRows)),
       pool_(pool) {
+  if (options.prediction) {
+    predict_step_ = step_with(functions, families::stateful::kPreviousStates);
+    find_prediction();
+  }
+  states_ = states_of(used_functions(functions, predict_step_.has_value()));
   const StepSchema& first = schema_.steps.front();
   if (const auto why = not_logits(program_, first)) {
     fail(ErrorCode::Unsupported, "not a language model: {}", *why);
   }
+  if (first.num_adapters != std::ssize(options.run_adapters)) {
+    fail(ErrorCode::InvalidArgument, "the program takes {} adapters, {} are given",
+         first.num_adapters, options.run_adapters.size());
+  }
+  find_carried_states();
+  const int64_t batch = chunk_;
+  if (options.prompt_run(preferred_run(model)) == kPromptRun && options.prefill_chunk == 0 &&
+      carried_.empty()) {
+    chunk_ = engine::prompt_piece(compute_, chunk_);
+  }
   smallest_ = first.query.smallest();
   // Runs of a fixed number of tokens need that much context, whatever the caller asked for.
   context_ = std::max(context_, smallest_);
-  add_form(model, first, {smallest_, smallest_}, pool);
+  add_form(forms_, model, first, {smallest_, smallest_});
+  take_stored_states();
   for (const StepSchema& step : schema_.steps) {
     const int64_t from = step.query.smallest() > smallest_ ? step.query.smallest() : smallest_ + 1;
     const int64_t limit = schema_.has_cache ? std::max(chunk_, step.query.smallest()) : context_;
     const int64_t largest = std::min(step.query.at_most(limit), context_);
-    if (largest >= from) add_form(model, step, {from, largest}, pool);
+    if (largest >= from) add_form(forms_, model, step, {from, largest});
   }
-  find_length_dependence(model, pool);
-  find_carried_states();
+  find_length_dependence(model);
   find_logits();
   for (const mil::Feature& output : functions.front()->outputs) {
     if (output.name.starts_with(families::stateful::kHiddenPrefix)) layers_.push_back(output.name);
   }
   sort_by_number(layers_);
+  const bool shares_passes = schema_.has_cache && smallest_ == 1;
+  if (shares_passes) in_flight_ = engine::runs_in_flight(compute_);
+  if (in_flight_ > 1) is_in_flight_.resize(static_cast<size_t>(in_flight_) + 1, false);
+  lanes_.resize(is_in_flight_.size());
   tell({.context = context_,
         .vocab_size = vocab_size_,
         // ANEMLL's number: the context less two batches.
-        .tokens_after_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
+        .tokens_after_shift = std::max<int64_t>((context_ / batch - 2) * batch, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .checkpoint = !carried_.empty(),
+                         .feeds_late = !carried_.empty(),
                          .fork = true,
                          .save = true,
                          .many_sequences = true,
-                         .shares_passes = schema_.has_cache && smallest_ == 1,
+                         .shares_passes = shares_passes,
                          .every_row = every_row_,
                          .equal_rows = find_equal_rows(),
-                         .greedy_only = is_greedy_only()},
+                         .greedy_only = is_greedy_only(),
+                         .predicts = predict_step_.has_value()},
         .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0),
-        .rows = find_rows()});
+        .rows = find_rows(),
+        .adapters = options.run_adapters});
 }
 
 int64_t StatefulModel::find_equal_rows() const {
@@ -157,6 +192,50 @@ std::optional<RowForm> StatefulModel::find_rows() const {
   return form;
 }
 
+void StatefulModel::find_prediction() {
+  if (!predict_step_) return;
+  const StepSchema& step = *predict_step_;
+  const StepSchema& first = schema_.steps.front();
+  const bool takes_any = step.query.is_range() || step.query.largest() == 1;
+  if (!schema_.has_cache || first.query.smallest() != 1 || is_greedy_only() || !takes_any ||
+      program_.metadata.user_defined.contains(families::stateful::kLengthDependentKey)) {
+    predict_step_.reset();
+    return;
+  }
+  // Declared widths of outputs are optional.
+  const auto gives_states = [&](const StepSchema& one) {
+    return one.hidden == families::stateful::kHiddenStates &&
+           (one.hidden_width == 0 || one.hidden_width == step.previous_width);
+  };
+  if (step.query.smallest() != 1 || step.mask.empty() || !step.gives_logits()) {
+    fail(ErrorCode::Unsupported,
+         "function {} takes {} tokens at a time, mask '{}', logits '{}': one token, a mask and "
+         "logits are needed",
+         step.function, step.query.to_string(), step.mask,
+         step.gives_logits() ? step.logits.front() : "");
+  }
+  std::vector<StepSchema> steps = schema_.steps;
+  steps.push_back(step);
+  for (const StepSchema& one : steps) {
+    if (gives_states(one)) continue;
+    fail(ErrorCode::Unsupported, "function {} does not give '{}' of {} elements, which {} reads",
+         one.function, families::stateful::kHiddenStates, step.previous_width, step.function);
+  }
+}
+
+StatefulModel::Form& StatefulModel::prediction_form(int64_t query) {
+  const StepSchema& step = predict_step_.value();
+  query = std::min(query, chunk_);
+  for (const mil::SizeRange sizes : {mil::SizeRange{1, 1}, mil::SizeRange{2, chunk_}}) {
+    const int64_t largest = predict_forms_.empty() ? 0 : predict_forms_.back().sizes.largest();
+    if (query <= largest || sizes.upper <= largest) continue;
+    add_form(predict_forms_, program_, step, sizes);
+  }
+  const auto fits = std::find_if(predict_forms_.begin(), predict_forms_.end(),
+                                 [&](Form& form) { return form.sizes.at_most(query) == query; });
+  return fits != predict_forms_.end() ? *fits : predict_forms_.back();
+}
+
 void StatefulModel::find_logits() {
   const StepSchema& step = schema_.steps.front();
   if (is_greedy_only()) {
@@ -183,14 +262,27 @@ void StatefulModel::find_logits() {
 }
 
 void StatefulModel::add_form(std::vector<Form>& forms, const mil::Model& model,
-                             const StepSchema& step, mil::SizeRange query, int64_t context,
-                             ThreadPool& pool, const engine::ComputeOptions& compute) {
+                             const StepSchema& step, mil::SizeRange query) {
   Form form;
   form.sizes = step.query.intersect(AxisSizes(query));
   if (form.sizes.empty()) return;
   query = {form.sizes.smallest(), form.sizes.largest()};
-  form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, compute);
+  form.runner =
+      std::make_unique<StepRunner>(model, step, query, context_, pool_, compute_, cache_type_);
   forms.push_back(std::move(form));
+}
+
+// The states of a quantized cache are those of its plans: every function that attends to them
+// stores them in this form.
+void StatefulModel::take_stored_states() {
+  if (cache_type_ == engine::CacheType::F16) return;
+  std::vector<mil::Feature> stored = forms_.front().runner->plan().states();
+  const auto& declared = program_.description(forms_.front().runner->schema().function).states;
+  for (mil::Feature& state : states_) {
+    const auto same = [&](const mil::Feature& other) { return other.name == state.name; };
+    if (std::none_of(declared.begin(), declared.end(), same)) stored.push_back(std::move(state));
+  }
+  states_ = std::move(stored);
 }
 
 StatefulModel::Form& StatefulModel::row_form(int64_t query, bool whole) {
@@ -203,8 +295,7 @@ StatefulModel::Form& StatefulModel::row_form(int64_t query, bool whole) {
     if (query <= largest() || (limit > chunk_ && !whole)) break;
     const int64_t from = largest() + 1;
     if (limit >= from) {
-      add_form(row_forms_, program_, step, {limit > chunk_ ? 2 : from, limit}, context_, pool_,
-               compute_);
+      add_form(row_forms_, program_, step, {limit > chunk_ ? 2 : from, limit});
     }
   }
   Form* best = nullptr;
@@ -220,17 +311,17 @@ StatefulModel::Form& StatefulModel::row_form(int64_t query, bool whole) {
 
 // Reads kLengthDependentKey of the metadata (families/stateful.h): a prompt longer than that length
 // needs a first run that also exceeds it, or a single run.
-void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& pool) {
+void StatefulModel::find_length_dependence(const mil::Model& model) {
   const auto& metadata = model.metadata.user_defined;
   const auto said = metadata.find(families::stateful::kLengthDependentKey);
   if (said == metadata.end() || !schema_.has_cache) return;
   const int64_t length = trailing_number(said->second);
   if (length < 1 || length >= context_) return;
   length_ = {length, said->second.starts_with(families::stateful::kDynamic)};
-  make_long_ = [this, &model, &pool] {
+  make_long_ = [this, &model] {
     const StepSchema& step = schema_.steps.back();
     const size_t known = forms_.size();
-    add_form(model, step, {2, std::min(step.query.largest(), context_)}, pool);
+    add_form(forms_, model, step, {2, std::min(step.query.largest(), context_)});
     if (forms_.size() > known) forms_.back().only_when_needed = true;
   };
 }
@@ -281,13 +372,42 @@ void StatefulModel::feed_together(std::span<Sequence* const> sequences) {
     const bool needs_rows = static_cast<StatefulSequence*>(sequence)->needs_rows();
     (needs_rows ? with_rows : without).push_back(sequence);
   }
-  if (with_rows.empty()) {
-    return StatefulSequence::feed_together(*forms_.front().runner, sequences, false);
-  }
-  StatefulSequence::feed_together(*row_form(1, true).runner, with_rows, true);
-  if (!without.empty()) {
-    StatefulSequence::feed_together(*forms_.front().runner, without, false);
-  }
+  const auto feed = [&](Form& form, std::span<Sequence* const> some, bool are_rows) {
+    const auto lanes = lanes_of(0, some.size());
+    StatefulSequence::start_together(*form.runner, some, lanes, are_rows);
+    StatefulSequence::finish_together(*form.runner, some, lanes, are_rows);
+  };
+  if (with_rows.empty()) return feed(forms_.front(), sequences, false);
+  feed(row_form(1, true), with_rows, true);
+  if (!without.empty()) feed(forms_.front(), without, false);
+}
+
+// Lanes of all steps take turns, so that a step may have any number.
+std::span<const size_t> StatefulModel::lanes_of(size_t step, size_t count) {
+  std::vector<size_t>& lanes = lanes_.at(step);
+  lanes.reserve(count);
+  while (lanes.size() < count) lanes.push_back(step + lanes.size() * lanes_.size());
+  return std::span(lanes).first(count);
+}
+
+std::optional<size_t> StatefulModel::start_step(std::span<Sequence* const> sequences) {
+  const auto needs_rows = [](Sequence* one) {
+    return static_cast<StatefulSequence*>(one)->needs_rows();
+  };
+  if (std::any_of(sequences.begin(), sequences.end(), needs_rows)) return std::nullopt;
+  const auto free = std::find(is_in_flight_.begin() + 1, is_in_flight_.end(), false);
+  if (free == is_in_flight_.end()) return std::nullopt;
+  const auto step = static_cast<size_t>(free - is_in_flight_.begin());
+  StatefulSequence::start_together(*forms_.front().runner, sequences,
+                                   lanes_of(step, sequences.size()), false);
+  is_in_flight_[step] = true;
+  return step;
+}
+
+void StatefulModel::finish_step(size_t step, std::span<Sequence* const> sequences) {
+  is_in_flight_.at(step) = false;
+  StatefulSequence::finish_together(*forms_.front().runner, sequences,
+                                    lanes_of(step, sequences.size()), false);
 }
 
 void StatefulModel::add_to(Digest& digest) {

@@ -11,7 +11,8 @@
 // are fed again, or masked padding is added. All ports are found by the declared schema: types and
 // ranges decide, and a model that does not fit is rejected with the name of the port.
 //
-// A function with rows of embeddings (families/stateful.h) is planned when the first rows are fed.
+// A function with rows of embeddings (families/stateful.h) is planned when the first rows are fed,
+// that of a prediction layer when it is first used.
 //
 // Packages without states (ids padded to a fixed length, or of any length, and no cache) compute
 // the whole sequence for every token.
@@ -33,6 +34,7 @@
 #include "pippin/runtime/package/argmax_head.h"
 #include "pippin/runtime/package/step_runner.h"
 #include "pippin/runtime/package/step_schema.h"
+#include "pippin/runtime/steps_in_flight.h"
 
 namespace pippin::runtime {
 
@@ -51,7 +53,7 @@ std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& 
                                            const LoadOptions& options = {});
 
 // The plans of a package and the properties derived from its program.
-class StatefulModel final : public Model {
+class StatefulModel final : public Model, public StepsInFlight {
  public:
   StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
                 const std::vector<const mil::FunctionDescription*>& functions);
@@ -89,6 +91,16 @@ class StatefulModel final : public Model {
   // most `query`, or that many if `whole`. Throws Unsupported if none does.
   Form& row_form(int64_t query, bool whole);
 
+  // Elements of the hidden states that the prediction layer reads; 0: the model has none, or it is
+  // not used.
+  int64_t prediction_width() const { return predict_step_ ? predict_step_->previous_width : 0; }
+  // A plan of the prediction layer that takes that many tokens, or as many of them as possible.
+  Form& prediction_form(int64_t query);
+
+  int64_t most_in_flight() const override { return in_flight_; }
+  std::optional<size_t> start_step(std::span<Sequence* const> sequences) override;
+  void finish_step(size_t step, std::span<Sequence* const> sequences) override;
+
  protected:
   std::unique_ptr<Sequence> make_sequence() override;
   void feed_together(std::span<Sequence* const> sequences) override;
@@ -96,26 +108,27 @@ class StatefulModel final : public Model {
   void add_to(Digest& digest) override;
 
  private:
-  static void add_form(std::vector<Form>& forms, const mil::Model& model, const StepSchema& step,
-                       mil::SizeRange query, int64_t context, ThreadPool& pool,
-                       const engine::ComputeOptions& compute);
-  void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
-                ThreadPool& pool) {
-    add_form(forms_, model, step, query, context_, pool, compute_);
-  }
+  void add_form(std::vector<Form>& forms, const mil::Model& model, const StepSchema& step,
+                mil::SizeRange query);
+  void take_stored_states();
   std::optional<RowForm> find_rows() const;
+  // Drops the prediction layer where it cannot be used.
+  void find_prediction();
   // Finds the sizes of the logits, or of the vocabulary that the model chooses from.
   void find_logits();
-  void find_length_dependence(const mil::Model& model, ThreadPool& pool);
+  void find_length_dependence(const mil::Model& model);
   void find_carried_states();
   int64_t find_equal_rows() const;
+  // The lanes of a pass over that many sequences. Those of a step in flight are its own.
+  std::span<const size_t> lanes_of(size_t step, size_t count);
 
   const mil::Model& program_;
   std::string adapter_;
   StatefulSchema schema_;
   int64_t context_, chunk_;
   engine::ComputeOptions compute_;
-  std::vector<mil::Feature> states_;
+  engine::CacheType cache_type_;
+  std::vector<mil::Feature> states_;  // as they are stored
   int64_t smallest_ = 1;
   std::vector<Form> forms_;
   std::vector<std::string> layers_;
@@ -127,7 +140,13 @@ class StatefulModel final : public Model {
   std::function<void()> make_long_;  // adds the form for long prompts on first use
   std::optional<StepSchema> row_step_;
   std::vector<Form> row_forms_;  // of row_step_, made on first use, smallest first
+  std::optional<StepSchema> predict_step_;
+  std::vector<Form> predict_forms_;  // likewise
   ThreadPool& pool_;
+  int64_t in_flight_ = 1;
+  // By step: 0 is the one that ends before others begin; steps that can be in flight follow.
+  std::vector<bool> is_in_flight_ = {false};
+  std::vector<std::vector<size_t>> lanes_;
 };
 
 }  // namespace pippin::runtime

@@ -1,7 +1,9 @@
 #include "pippin/runtime/stateful/sequence.h"
 
 #include <algorithm>
+#include <exception>
 
+#include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/families/stateful.h"
@@ -16,30 +18,42 @@ constexpr uint32_t kShort = 1, kLong = 2, kPromptShift = 2;
 }  // namespace
 
 StatefulSequence::StatefulSequence(const std::shared_ptr<StatefulModel>& model)
-    : Sequence(model), family_(*model), state_(model->new_state()) {}
+    : Sequence(model), family_(*model), state_(model->new_state()) {
+  if (model->prediction_width() > 0) prediction_.emplace(*model);
+}
 
-void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* const> sequences,
-                                     bool with_rows) {
-  const auto sequence = [&](size_t i) -> StatefulSequence& {
-    return static_cast<StatefulSequence&>(*sequences[i]);
-  };
-  runner.reserve_lanes(sequences.size());
+void StatefulSequence::start_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                                      std::span<const size_t> lanes, bool with_rows) {
+  runner.reserve_lanes(lanes.back() + 1);
   for (size_t i = 0; i < sequences.size(); ++i) {
-    StatefulSequence& one = sequence(i);
+    auto& one = static_cast<StatefulSequence&>(*sequences[i]);
+    one.done_ = one.position();
+    runner.use_adapters(one.adapters());
     if (with_rows) {
       runner.put_rows({&one.fed().back(), 1}, one.position(), one.row_inputs(one.position(), 1),
-                      one.state_, i);
+                      one.state_, lanes[i]);
       continue;
     }
-    runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, i);
+    runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, lanes[i]);
   }
   check_cancel();
-  runner.run_together(sequences.size());
+  runner.run_together(lanes);
+}
+
+void StatefulSequence::finish_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                                       std::span<const size_t> lanes, bool with_rows) {
+  std::exception_ptr error;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    StatefulSequence& one = sequence(i);
-    one.advance(one.position() + 1);
-    one.take_last(runner, runner.logit_rows() - 1, i);
+    auto& one = static_cast<StatefulSequence&>(*sequences[i]);
+    try {
+      one.take_last(runner, runner.logit_rows(lanes[i]) - 1, lanes[i]);
+      one.advance(one.position() + 1);
+      if (!with_rows) one.take_states(runner, 0, 0, one.done_, lanes[i]);
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
   }
+  if (error != nullptr) std::rethrow_exception(error);
 }
 
 void StatefulSequence::feed(const Feeding& feeding) {
@@ -77,6 +91,7 @@ void StatefulSequence::forget() {
   state_.reset();
   was_short_ = is_long_ = false;
   prompt_ = 0;
+  if (prediction_) prediction_->forget();
 }
 
 Sequence::Earliest StatefulSequence::find_earliest() const {
@@ -110,6 +125,34 @@ void StatefulSequence::copy(const Sequence& other) {
   was_short_ = source.was_short_;
   is_long_ = source.is_long_;
   prompt_ = source.prompt_;
+  prediction_ = source.prediction_;
+}
+
+void StatefulSequence::took_rows(int64_t begin) {
+  advance(position());
+  if (prediction_ && runs().is_empty()) prediction_->took_slots(fed(), begin, state_);
+}
+
+void StatefulSequence::complete_rows() {
+  if (!prediction_ || !runs().is_empty()) return;
+  CallContext context = CallContext::current();
+  context.cancel = nullptr;  // rows are copied after a request was cancelled, too
+  const ContextScope scope(context);
+  prediction_->complete(fed(), state_);
+}
+
+// The states of the prediction layer are the last ones.
+size_t StatefulSequence::num_saved(size_t all) const {
+  const auto& states = state_.features();
+  const auto own = std::count_if(states.begin(), states.end(), [](const mil::Feature& state) {
+    return state.name.starts_with(families::stateful::kPredictStates);
+  });
+  return all - static_cast<size_t>(prediction_ ? own : 0);
+}
+
+std::optional<PredictedToken> StatefulSequence::predict_next(std::span<const int32_t> ids) {
+  if (!prediction_ || !runs().is_empty()) return std::nullopt;
+  return prediction_->predict(fed(), ids, state_);
 }
 
 std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
@@ -166,10 +209,12 @@ int64_t StatefulSequence::run_part(const Feeding& feeding, int64_t done, int64_t
   if (!feeding.wants_every()) {
     row = feeding.rows == Rows::Last && done + query == total ? query - 1 : -1;
   }
+  best->runner->use_adapters(adapters());
   best->runner->run_ids(
       std::span(fed()).subspan(static_cast<size_t>(done), static_cast<size_t>(query)), done, query,
       state_, row);
-  take(*best->runner, feeding, 0, query - 1, done + query == total);
+  take(*best->runner, feeding, 0, query - 1, done + query);
+  take_states(*best->runner, 0, query - 1, done + query);
   return done + query;
 }
 
@@ -206,13 +251,14 @@ int64_t StatefulSequence::run_rows(const Feeding& feeding, int64_t done, int64_t
          form.sizes.to_string(), run->count);
   }
   const auto ids = std::span(fed()).subspan(static_cast<size_t>(done), static_cast<size_t>(query));
+  form.runner->use_adapters(adapters());
   form.runner->put_rows(ids, done, row_inputs(done, query), state_, 0);
   std::optional<int64_t> row;
   if (!feeding.wants_every()) {
     row = feeding.rows == Rows::Last && done + query == total ? query - 1 : -1;
   }
   form.runner->run(row);
-  take(*form.runner, feeding, 0, query - 1, done + query == total);
+  take(*form.runner, feeding, 0, query - 1, done + query);
   return done + query;
 }
 
@@ -262,6 +308,7 @@ int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64
   padded_.resize(static_cast<size_t>(query), 0);
   std::optional<int64_t> row;
   if (!feeding.wants_every()) row = feeding.rows == Rows::Last ? total - start - 1 : -1;
+  form->runner->use_adapters(adapters());
   form->runner->run_ids(padded_, start, total - start, state_, row);
 
   const StepSchema& schema = form->runner->schema();
@@ -269,13 +316,15 @@ int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64
     fail(ErrorCode::Unsupported, "'{}' has the logits after {} tokens only, there are {}",
          schema.gives_logits() ? schema.logits.front() : schema.argmax_index, query, total - start);
   }
-  take(*form->runner, feeding, done - start, total - start - 1, true);
+  take(*form->runner, feeding, done - start, total - start - 1, total);
+  take_states(*form->runner, done - start, total - start - 1, total);
   return total;
 }
 
-// Rows [first, last] of the run belong to new tokens.
+// Rows [first, last] of the run belong to new tokens, the last one to token end - 1.
 void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, int64_t first,
-                            int64_t last, bool is_end) {
+                            int64_t last, int64_t end) {
+  const bool is_end = end == std::ssize(fed());
   if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);
   const bool is_single = runner.logit_rows() == 1;
   if (feeding.rows == Rows::Last && is_end) {
@@ -287,10 +336,30 @@ void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, in
   }
 }
 
+// The hidden states of the same rows.
+void StatefulSequence::take_states(const StepRunner& runner, int64_t first, int64_t last,
+                                   int64_t end, size_t lane) {
+  if (!prediction_ || !runs().is_empty()) return;
+  const auto width = static_cast<size_t>(family_.prediction_width());
+  // Those of tokens that are fed again are known.
+  first += std::clamp<int64_t>(position() - (end - (last - first + 1)), 0, last - first + 1);
+  if (first > last) return;
+  const auto states = runner.hidden(lane).subspan(static_cast<size_t>(first) * width,
+                                                  static_cast<size_t>(last - first + 1) * width);
+  prediction_->took(std::span(fed()).first(static_cast<size_t>(end)), states, state_);
+}
+
 void StatefulSequence::take_last(const StepRunner& runner, int64_t row, size_t lane) {
-  if (token_suffices_ && !family_.is_greedy_only()) {
+  if (last_row_ == Rows::Token && !family_.is_greedy_only()) {
     greedy_token_ = runner.most_likely(row, lane);
     if (greedy_token_) return;
+  }
+  if (last_row_ == Rows::Top) {
+    static_assert(int64_t{engine::kLeastRanked} >= kMostLikely);
+    for (const auto& [logit, id] : runner.most_likely_ones(row, lane)) {
+      most_likely_.push_back({id, static_cast<double>(logit)});
+    }
+    if (!most_likely_.empty()) return;
   }
   take_row(runner, row, next_row(), lane);
 }

@@ -10,6 +10,7 @@
 #include "pippin/engine/state.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
+#include "pippin/runtime/stateful/prediction.h"
 
 namespace pippin::runtime {
 
@@ -17,10 +18,13 @@ class StatefulSequence final : public Sequence {
  public:
   explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
 
-  // Feeds one new token of each sequence, in the lanes of a runner for one token, of the function
+  // Runs one new token of each sequence, in these lanes of a runner for one token, of the function
   // with rows or another.
-  static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences,
-                            bool with_rows);
+  static void start_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                             std::span<const size_t> lanes, bool with_rows);
+  // Takes the results, also of the sequences after one with an Error, which is thrown then.
+  static void finish_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                              std::span<const size_t> lanes, bool with_rows);
   // Whether the last token needs the function with rows.
   bool needs_rows() const { return needs_rows(position(), std::ssize(fed())); }
 
@@ -44,7 +48,10 @@ class StatefulSequence final : public Sequence {
   uint32_t marks() const override;
   void set_marks(uint32_t marks) override;
   int64_t row_limit() const override;
-  void took_rows() override { advance(position()); }
+  void took_rows(int64_t begin) override;
+  void complete_rows() override;
+  size_t num_saved(size_t all) const override;
+  std::optional<PredictedToken> predict_next(std::span<const int32_t> ids) override;
 
  private:
   int64_t run_part(const Feeding& feeding, int64_t done, int64_t total);
@@ -55,7 +62,9 @@ class StatefulSequence final : public Sequence {
   int64_t run_padded(const Feeding& feeding, int64_t done, int64_t total);
   void advance(int64_t done);
   void take(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last,
-            bool is_end);
+            int64_t end);
+  void take_states(const StepRunner& runner, int64_t first, int64_t last, int64_t end,
+                   size_t lane = 0);
   void take_last(const StepRunner& runner, int64_t row, size_t lane = 0);
   void take_row(const StepRunner& runner, int64_t row, std::span<float> target, size_t lane = 0);
   void take_hidden(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last);
@@ -70,6 +79,7 @@ class StatefulSequence final : public Sequence {
   // For a model whose positions depend on the sequence's length: whether the first tokens have the
   // positions of a short sequence, and whether later ones have those of a long one.
   bool was_short_ = false, is_long_ = false;
+  std::optional<SequencePrediction> prediction_;  // none: no layer predicts
 };
 
 }  // namespace pippin::runtime

@@ -108,8 +108,8 @@ ImageInput::Processed ImageInput::encode(const ImageFile& file, int64_t index,
 void ImageInput::check_videos(const std::string& name) const {
   if (takes_videos()) return;
   fail(ErrorCode::Unsupported,
-       "{}: videos are not supported for this model (supported: Qwen2-VL, Qwen2.5-VL, Qwen3-VL, "
-       "Qwen3.5, SmolVLM)",
+       "{}: videos are not supported for this model (supported: Gemma 4, GLM-4.1V, GLM-4.6V, "
+       "LLaVA-OneVision, Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, SmolVLM)",
        name);
 }
 

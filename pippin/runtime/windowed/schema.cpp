@@ -74,10 +74,7 @@ class Maker {
                fmt::format("input '{}'; it takes input_ids and full_sequence_length", input.name));
       }
       place = input.name;
-      if (is_ids) {
-        schema_.window = input.shape.back();
-        schema_.ids_shape = input.shape;
-      }
+      if (is_ids) schema_.window = input.shape.back();
     }
     if (schema_.ids.empty()) refuse(first, "no input of token ids, int32 (1, window)");
     if (schema_.length.empty()) refuse(first, "no input full_sequence_length, int32 (1)");

@@ -31,8 +31,7 @@ struct WindowedChunk {
 
 struct WindowedSchema {
   std::vector<WindowedChunk> chunks;
-  std::string ids, length;  // inputs of the first chunk
-  std::vector<int64_t> ids_shape;
+  std::string ids, length;                      // inputs of the first chunk
   int64_t window = 0;                           // tokens per run
   int64_t context = 0;                          // window and cache together
   int64_t width = 0;                            // of x

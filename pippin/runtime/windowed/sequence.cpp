@@ -178,9 +178,10 @@ void WindowedSequence::keep_outputs(size_t index) {
 void WindowedSequence::take_row(int64_t row, std::span<float> target) const {
   auto place = target.begin();
   for (size_t i = 0; i < shared_.part_sizes.size(); ++i) {
-    const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->lane());
-    const int64_t size = shared_.part_sizes[i];
-    place = std::copy_n(values.begin() + row * size, size, place);
+    const auto size = static_cast<size_t>(shared_.part_sizes[i]);
+    const auto values = shared_.chunks.back()->execution().float_output(
+        shared_.ports().logits[i], static_cast<size_t>(row) * size, size, caches_->lane());
+    place = std::copy(values.begin(), values.end(), place);
   }
 }
 

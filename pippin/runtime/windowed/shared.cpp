@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/parted_device.h"
 #include "pippin/families/windowed.h"
 
 namespace pippin::runtime {
@@ -16,11 +17,13 @@ WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& 
       positions(files.positions),
       cache_pool(1) {
   std::vector<NamedDescription> descriptions;
-  for (const std::string& stem : files.chunks) {
-    chunks.push_back(open(stem));
+  for (size_t i = 0; i < files.chunks.size(); ++i) {
+    chunks.push_back(
+        open(files.chunks[i], engine::options_of_part(options.compute, i, files.chunks.size())));
     descriptions.push_back({chunks.back()->name(), &chunks.back()->description()});
   }
-  processor = open(files.cache_processor);
+  // Caches are the caller's: the processors run where the caller does.
+  processor = open(files.cache_processor, engine::options_of_end(options.compute, false));
   schema = windowed_schema(descriptions, {processor->name(), &processor->description()});
   ports_.emplace(schema, chunks, *processor);
   context = options.context > 0 ? std::min(options.context, schema.context) : schema.context;
@@ -34,12 +37,13 @@ WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& 
   find_vocabulary();
 }
 
-std::unique_ptr<FixedPart> WindowedShared::open(const std::string& stem) {
-  return std::make_unique<FixedPart>(folder.package(stem), folder.file_name(stem), options.compute);
+std::unique_ptr<FixedPart> WindowedShared::open(const std::string& stem,
+                                                const engine::ComputeOptions& compute) {
+  return std::make_unique<FixedPart>(folder.package(stem), folder.file_name(stem), compute);
 }
 
 void WindowedShared::open_logit_processor(const std::string& stem) {
-  logit_processor = open(stem);
+  logit_processor = open(stem, engine::options_of_end(options.compute, true));
   for (const std::string& part : schema.logits) {
     const auto& inputs = logit_processor->description().inputs;
     if (std::none_of(inputs.begin(), inputs.end(),

@@ -43,7 +43,7 @@ struct WindowedShared {
   std::vector<bool> taken;          // by lane
 
  private:
-  std::unique_ptr<FixedPart> open(const std::string& stem);
+  std::unique_ptr<FixedPart> open(const std::string& stem, const engine::ComputeOptions& compute);
   void open_logit_processor(const std::string& stem);
   void find_vocabulary();
 
