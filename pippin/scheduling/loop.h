@@ -1,6 +1,7 @@
 // The thread of a Scheduler. All members that the mutex does not guard belong to it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -45,7 +46,19 @@ class Scheduler::Loop {
   void enqueue(std::shared_ptr<Task> task, bool at_front);
   void begin_waiting();
   bool begin(Task& task);
+  // A step that was started.
+  struct Flight {
+    runtime::Batch batch;
+    Tasks tasks = {};
+    std::chrono::steady_clock::time_point start = {};
+    bool is_alone = false;    // no other sequence decodes
+    bool has_failed = false;  // when it was started
+  };
   double decode();  // seconds; 0: no sequence decodes
+  bool start_step();
+  void finish_step();
+  void finish_steps();
+  void drop_steps() noexcept;
   void decode_alone(Task& task);
   std::span<const int32_t> tokens_to_decode(Task& task, bool is_alone);
   void take(Task& task, std::span<const float> logits, double seconds = 0);
@@ -59,7 +72,7 @@ class Scheduler::Loop {
   void keep_decoded();
   void return_sequence(Task& task);
   void check_files();
-  void log_lookup(std::span<const int32_t> tokens);
+  void log_lookup(std::span<const int32_t> tokens, std::span<const float> adapters);
   void preempt(std::shared_ptr<Task> task);
   bool preempt_background();
   void make_room();
@@ -85,7 +98,9 @@ class Scheduler::Loop {
   runtime::Batch batch_;
   std::deque<std::shared_ptr<Task>> waiting_;  // those in the background last
   Tasks running_;                              // in the order of their beginning
-  Tasks decoding_;                             // in this step
+  Tasks ready_;                                // those that can decode now
+  std::vector<Flight> flights_;                // the started steps, and free places
+  size_t oldest_ = 0, num_started_ = 0;        // of flights_, which is a ring
   std::vector<int32_t> fed_;                   // the last token of a single sequence, and drafts
   size_t next_turn_ = 0;                       // among the requests whose prompt is being read
   uint64_t num_begun_ = 0;

@@ -31,6 +31,9 @@ std::string identity_of(runtime::Model& model, const runtime::RowLayout& layout,
                         const std::string& key) {
   Digest digest = Digest::sha256();
   digest.update(as_byte_span("pippin prompt cache " PIPPIN_VERSION " " + model.digest() + key));
+  for (const runtime::RunAdapter& adapter : model.adapters()) {
+    digest.update(std::as_bytes(std::span(&adapter.scale, 1)));
+  }
   const int64_t numbers[] = {model.context(), layout.has_rest, layout.limit};
   digest.update(std::as_bytes(std::span(numbers)));
   for (const auto& part : layout.parts) {
@@ -38,6 +41,11 @@ std::string identity_of(runtime::Model& model, const runtime::RowLayout& layout,
     digest.update(std::as_bytes(std::span(sizes)));
   }
   return digest.finish();
+}
+
+bool has_adapters(const Sequence& sequence, std::span<const float> adapters) {
+  const auto own = sequence.adapters();
+  return std::equal(own.begin(), own.end(), adapters.begin(), adapters.end());
 }
 
 // A failure in the cache must not fail a request.
@@ -52,9 +60,13 @@ void without_harm(const char* what, const Body& body) try {
 
 PromptCache::PromptCache(std::shared_ptr<runtime::Model> model, const Options& options)
     : model_(std::move(model)),
+      keys_(*model_),
       tree_(layout_of(*model_, options.ram_bytes)),
       limit_(tree_.layout().is_empty() ? 0 : options.ram_bytes),
       file_(options.file) {
+  for (const runtime::RunAdapter& adapter : model_->adapters()) {
+    own_adapters_.push_back(adapter.applied ? adapter.scale : 0.0F);
+  }
   if (is_on() && !options.folder.empty()) {
     without_harm("use its folder", [&] { open_folder(options); });
   }
@@ -62,9 +74,12 @@ PromptCache::PromptCache(std::shared_ptr<runtime::Model> model, const Options& o
 }
 
 PromptCache::~PromptCache() {
-  if (!file_.empty() && !parked_.empty()) {
-    without_harm("write its file",
-                 [&] { runtime::save_prompt(*parked_.back().lent.sequence, file_); });
+  // A new sequence can restore it.
+  const auto last = std::find_if(parked_.rbegin(), parked_.rend(), [&](const Parked& one) {
+    return has_adapters(*one.lent.sequence, own_adapters_);
+  });
+  if (!file_.empty() && last != parked_.rend()) {
+    without_harm("write its file", [&] { runtime::save_prompt(*last->lent.sequence, file_); });
   }
   if (folder_ != nullptr) without_harm("write what it has", [&] { write_all(); });
 }
@@ -140,7 +155,12 @@ TokenNode* PromptCache::deepest_rest(const TokenTree::Match& match) const {
   return result;
 }
 
-PromptCache::Known PromptCache::look_up(std::span<const int32_t> tokens) {
+PromptCache::Known PromptCache::look_up(std::span<const int32_t> tokens,
+                                        std::span<const float> adapters) {
+  return look_up_keyed(keys_.keyed(tokens, adapters.empty() ? own_adapters_ : adapters));
+}
+
+PromptCache::Known PromptCache::look_up_keyed(std::span<const int32_t> tokens) {
   Known known;
   if (!is_on() || tokens.empty()) return known;
   const TokenTree::Match match = tree_.match(tokens);
@@ -160,11 +180,20 @@ PromptCache::Known PromptCache::look_up(std::span<const int32_t> tokens) {
   return known;
 }
 
-PromptCache::Lent PromptCache::begin(std::span<const int32_t> tokens) {
+PromptCache::Lent PromptCache::new_sequence(std::span<const float> adapters) {
+  Lent lent{model_->new_sequence(), 0};
+  if (!has_adapters(*lent.sequence, adapters)) lent.sequence->set_adapters(adapters);
+  return lent;
+}
+
+PromptCache::Lent PromptCache::begin(std::span<const int32_t> tokens,
+                                     std::span<const float> adapters) {
+  if (adapters.empty()) adapters = own_adapters_;
   auto best = parked_.end();
   int64_t most = 0;
-  const int64_t known = parked_.empty() ? 0 : look_up(tokens).tokens;
+  const int64_t known = parked_.empty() ? 0 : look_up(tokens, adapters).tokens;
   for (auto one = parked_.begin(); one != parked_.end(); ++one) {
+    if (!has_adapters(*one->lent.sequence, adapters)) continue;
     const int64_t count = usable(*one->lent.sequence, tokens);
     // A sequence that would lose most of its tokens is left to its own text, unless its rows are
     // nowhere else.
@@ -178,17 +207,19 @@ PromptCache::Lent PromptCache::begin(std::span<const int32_t> tokens) {
   if (best == parked_.end() && !model_->capabilities().many_sequences) best = parked_.begin();
   if (best == parked_.end()) {
     try {
-      return {model_->new_sequence(), 0};
+      return new_sequence(adapters);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::LimitExceeded || !drop_sequences()) throw;
-      return {model_->new_sequence(), 0};
+      return new_sequence(adapters);
     }
   }
   Lent lent = std::move(best->lent);
   parked_bytes_ -= best->bytes;
   parked_.erase(best);
   if (most < lent.sequence->position()) lent.sequence->truncate(most);
-  if (most > 0) tree_.touch(tree_.match(tokens.first(static_cast<size_t>(most))).path);
+  if (!has_adapters(*lent.sequence, adapters)) lent.sequence->set_adapters(adapters);
+  const auto taken = keys_.keyed(tokens.first(static_cast<size_t>(most)), adapters);
+  if (!taken.empty()) tree_.touch(tree_.match(taken).path);
   return lent;
 }
 
@@ -231,6 +262,8 @@ void PromptCache::touch(Path path) {
 
 bool PromptCache::extend(Sequence& sequence, std::span<const int32_t> tokens, double seconds) try {
   if (!is_on() || std::ssize(tokens) > tree_.layout().limit) return false;
+  tokens = keys_.keyed(tokens, sequence.adapters());
+  if (tokens.empty()) return false;
   if (keeps_ends()) return append_rest(sequence, tokens);
   const bool has_more = append_rows(sequence, tokens, seconds);
   if (!has_more) leave_run(sequence);
@@ -276,8 +309,8 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
   const int64_t end = std::min(node.end(), std::ssize(tokens));
   const runtime::RowPiece piece{node.rows.content.bytes->bytes(), node.size(), begin - node.begin,
                                 end - begin};
-  sequence.append_rows(tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
-                       {&piece, 1});
+  const auto added = tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  sequence.append_rows(keys_.plain(added), {&piece, 1});
   return true;
 }
 
@@ -313,7 +346,8 @@ bool PromptCache::append_rest(Sequence& sequence, std::span<const int32_t> token
     if (!load(*node, ItemKind::Rows)) return false;
     pieces.push_back({node->rows.content.bytes->bytes(), node->size(), 0, node->size()});
   }
-  sequence.append_rows(tokens.first(static_cast<size_t>(last->end())), pieces, &last->rest.content);
+  sequence.append_rows(keys_.plain(tokens.first(static_cast<size_t>(last->end()))), pieces,
+                       &last->rest.content);
   if (folder_ != nullptr && last->rest.is_on_disk()) folder_->touch(*last->rest.file);
   make_room();
   return false;
@@ -333,7 +367,8 @@ int64_t PromptCache::keep(Sequence& sequence, int64_t kept, bool is_end_of_turn)
 }
 
 void PromptCache::put_rows(Sequence& sequence, int64_t kept) {
-  const auto tokens = sequence.tokens();
+  const auto tokens = keys_.keyed(sequence.tokens(), sequence.adapters());
+  if (tokens.empty()) return;
   const TokenTree::Match match = tree_.match(tokens);
   // Rows that have been evicted are not copied again, and rows without those before them are
   // useless.
@@ -357,7 +392,8 @@ void PromptCache::put_rows(Sequence& sequence, int64_t kept) {
 }
 
 void PromptCache::put_rest(Sequence& sequence) {
-  const auto tokens = sequence.tokens();
+  const auto tokens = keys_.keyed(sequence.tokens(), sequence.adapters());
+  if (tokens.empty()) return;
   const TokenTree::Match match = tree_.match(tokens);
   if (tree_.has_rows() && match.length < std::ssize(tokens)) return;  // rows are missing
   for (const TokenNode* const node : match.path) {
@@ -422,12 +458,21 @@ void PromptCache::make_room() {
   drop_oldest(limit_, /*also_lost=*/true);
 }
 
+// Whether other processes know the node's text by the same tokens.
+bool PromptCache::is_lasting(const TokenNode& node) const {
+  if (model_->adapters().empty()) return true;
+  const TokenNode* first = &node;
+  while (first->begin > 0) first = first->parent;
+  return first->tokens.empty() || keys_.is_lasting(first->tokens.front());
+}
+
 // Begins to write the nodes that will leave memory next.
 void PromptCache::write_oldest(uint64_t wanted) {
   uint64_t leaving = 0;
   for (const TokenTree::Key& key : tree_.by_use()) {
     if (used() <= wanted + leaving) return;
     Item& item = key.node->item(key.kind);
+    if (!is_lasting(*key.node)) continue;
     if (!item.is_on_disk() && !item.is_being_written() && !write(key, /*anyway=*/false)) return;
     leaving += memory_of(item);
   }
@@ -446,6 +491,7 @@ void PromptCache::drop_oldest(uint64_t wanted, bool also_lost) {
 
 bool PromptCache::write(const TokenTree::Key& key, bool anyway) {
   TokenNode& node = *key.node;
+  if (!is_lasting(node)) return false;
   Item& item = node.item(key.kind);
   const bool is_rest = key.kind == ItemKind::Rest;
   item.file = folder_->write(

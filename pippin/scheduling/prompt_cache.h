@@ -12,6 +12,8 @@
 // (cache_folder.h), to which they move when memory is short and at the end. The sequences of ended
 // requests are also kept for a while: a text that continues one of them needs no copy.
 //
+// Texts that different adapters read (Sequence::adapters()) share nothing.
+//
 // Used by one thread. Its failures are logged and never fail a request.
 #pragma once
 
@@ -25,6 +27,7 @@
 
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence.h"
+#include "pippin/scheduling/adapter_keys.h"
 #include "pippin/scheduling/cache_folder.h"
 #include "pippin/scheduling/scheduler.h"
 #include "pippin/scheduling/token_tree.h"
@@ -50,9 +53,10 @@ class PromptCache {
     std::unique_ptr<runtime::Sequence> sequence;
     int64_t most_tokens = 0;
   };
-  // Returns a sequence whose tokens are a prefix of the given ones and at least one token shorter.
-  // Throws the errors of Model::new_sequence().
-  Lent begin(std::span<const int32_t> tokens);
+  // Returns a sequence with these adapters (Sequence::adapters(); empty: those of new sequences)
+  // whose tokens are a prefix of the given ones and at least one token shorter. Throws the errors
+  // of Model::new_sequence() and Sequence::set_adapters().
+  Lent begin(std::span<const int32_t> tokens, std::span<const float> adapters = {});
   // Appends known tokens after those of the sequence, all but the last one, until the time is over,
   // but at least one node. Returns whether there may be more.
   bool extend(runtime::Sequence& sequence, std::span<const int32_t> tokens, double seconds);
@@ -74,7 +78,7 @@ class PromptCache {
     int64_t tokens = 0, same = 0;
     int32_t next = -1;
   };
-  Known look_up(std::span<const int32_t> tokens);
+  Known look_up(std::span<const int32_t> tokens, std::span<const float> adapters = {});
   void count_request(int64_t tokens, int64_t reused);
   CacheState state() const;
 
@@ -85,6 +89,8 @@ class PromptCache {
   };
   using Path = std::span<TokenNode* const>;
 
+  Known look_up_keyed(std::span<const int32_t> tokens);
+  Lent new_sequence(std::span<const float> adapters);
   void open_folder(const Options& options);
   void open_file();
   void find_files();
@@ -106,11 +112,14 @@ class PromptCache {
   void write_oldest(uint64_t wanted);
   void drop_oldest(uint64_t wanted, bool also_lost);
   bool write(const TokenTree::Key& key, bool anyway);
+  bool is_lasting(const TokenNode& node) const;
   uint64_t used() const { return tree_.bytes() + parked_bytes_; }
   void write_all();
 
   const std::shared_ptr<runtime::Model> model_;
-  TokenTree tree_;
+  AdapterKeys keys_;
+  std::vector<float> own_adapters_;  // of new sequences
+  TokenTree tree_;                   // of keyed tokens
   uint64_t limit_;
   const std::filesystem::path file_;  // with one sequence; empty: none
   std::unique_ptr<CacheFolder> folder_;

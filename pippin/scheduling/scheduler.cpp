@@ -11,10 +11,8 @@
 #include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
 #include "pippin/base/platform/free_memory.h"
-#include "pippin/base/stopwatch.h"
-#include "pippin/base/threads/cancel.h"
-#include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/row_ids.h"
+#include "pippin/runtime/steps_in_flight.h"
 #include "pippin/scheduling/loop.h"
 
 namespace pippin::scheduling {
@@ -95,6 +93,9 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       row_limit_(row_limit(*model_)),
       piece_size_(options.step_seconds),
       batch_(model_) {
+  const auto flights = static_cast<size_t>(runtime::most_in_flight(*model_));
+  flights_.reserve(flights);
+  while (flights_.size() < flights) flights_.push_back({runtime::Batch(model_)});
   context_.logger = CallContext::current().logger;
   counts_.cache.ram_limit = static_cast<int64_t>(cache_options_.ram_bytes);  // the thread makes it
   publish();
@@ -111,6 +112,7 @@ Scheduler::Loop::~Loop() {
 std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Listener> listener) {
   runtime::check_fed_ids(*model_, request.prompt);
   check_rows(request);
+  if (!request.adapters.empty()) runtime::check_adapters(*model_, request.adapters);
   if (request.options.overflow != runtime::Overflow::Stop) {
     fail(ErrorCode::Unsupported, "a scheduled text ends where its context does: no other overflow");
   }
@@ -216,11 +218,13 @@ void Scheduler::Loop::run() noexcept {
     try {
       step();
     } catch (...) {  // not a single request's fault: out of memory, or a bug
+      drop_steps();
       for (const auto& task : running_) task->fail(std::current_exception());
       remove_ended();
     }
     publish();
   }
+  drop_steps();
   for (const auto& task : running_) task->end(StopReason::Cancelled);
   for (const auto& task : waiting_) task->end(StopReason::Cancelled);
   remove_ended();
@@ -230,7 +234,7 @@ void Scheduler::Loop::run() noexcept {
 void Scheduler::Loop::step() {
   has_moved_ = false;
   for (const auto& task : running_) {
-    if (task->is_cancelled()) task->end(StopReason::Cancelled);
+    if (task->is_cancelled() && !task->in_flight) task->end(StopReason::Cancelled);
   }
   remove_ended();
   begin_waiting();
@@ -281,9 +285,10 @@ bool Scheduler::Loop::begin(Task& task) {
   }
   if (!pool_.grow(task.held_blocks, size)) return false;
   try {
-    if (task.num_generated() == 0) log_lookup(task.tokens());
+    if (task.num_generated() == 0) log_lookup(task.tokens(), task.adapters());
     // Tokens from the cache have no logits.
-    task.begin(cache_->begin(task.wants_prompt() ? task.tokens().first(1) : task.tokens()));
+    task.begin(cache_->begin(task.wants_prompt() ? task.tokens().first(1) : task.tokens(),
+                             task.adapters()));
     return true;
   } catch (const Error& error) {
     pool_.give_back(task.held_blocks);
@@ -293,194 +298,12 @@ bool Scheduler::Loop::begin(Task& task) {
   }
 }
 
-double Scheduler::Loop::decode() {
-  decoding_.clear();
-  batch_.clear();
-  for (const auto& task : running_) {
-    if (!task->is_decoding() || (task->in_background() && !is_background_turn_)) continue;
-    if (!pool_.grow(task->held_blocks, task->sequence().position() + 1)) continue;
-    decoding_.push_back(task);
-  }
-  const bool is_alone = decoding_.size() == 1;
-  for (const auto& task : decoding_) {
-    const auto ids = tokens_to_decode(*task, is_alone);
-    batch_.add(task->sequence(), ids, ids.size() > 1 ? runtime::Rows::Every : task->last_row());
-  }
-  if (decoding_.empty()) return 0;
-  const auto start = std::chrono::steady_clock::now();
-  bool has_failed = false;
-  try {
-    batch_.run();
-    check_files();
-  } catch (...) {
-    has_failed = true;  // run each alone to find the failing one
-    if (is_alone) decoding_.front()->drop_drafts();
-  }
-  const double seconds = is_alone ? seconds_since(start) : 0;
-  for (size_t i = 0; i < decoding_.size(); ++i) {
-    Task& task = *decoding_[i];
-    if (has_failed && !task.to_feed().empty()) {
-      decode_alone(task);
-    } else {
-      take(task, batch_.logits(i), seconds);
-    }
-  }
-  decoding_.clear();  // releases ended tasks now: the next step may come much later
-  has_moved_ = true;
-  return seconds_since(start);
-}
-
-// Adds drafts if no other sequence could share the pass.
-std::span<const int32_t> Scheduler::Loop::tokens_to_decode(Task& task, bool is_alone) {
-  const auto last = task.to_feed();
-  const auto drafts = is_alone ? task.propose(INT64_MAX) : std::span<const int32_t>();
-  if (drafts.empty()) return last;
-  fed_.assign(last.begin(), last.end());
-  fed_.insert(fed_.end(), drafts.begin(), drafts.end());
-  const int64_t count = task.sequence().position() + std::ssize(fed_);
-  if (pool_.grow(task.held_blocks, count) &&
-      runtime::prepare_to_drop(task.sequence(), std::ssize(fed_))) {
-    return fed_;
-  }
-  task.drop_drafts();
-  return last;
-}
-
-void Scheduler::Loop::take(Task& task, std::span<const float> logits, double seconds) {
-  const int64_t before = task.num_generated();
-  const int64_t drafted = task.num_drafted(), accepted = task.num_accepted();
-  task.take(logits, seconds);
-  counts_.generated_tokens += static_cast<uint64_t>(task.num_generated() - before);
-  counts_.drafted_tokens += static_cast<uint64_t>(task.num_drafted() - drafted);
-  counts_.accepted_tokens += static_cast<uint64_t>(task.num_accepted() - accepted);
-}
-
-void Scheduler::Loop::decode_alone(Task& task) try {
-  const std::span<const float> logits = task.sequence().prefill(task.to_feed());
-  check_files();
-  take(task, logits);
-} catch (...) {
-  task.fail(std::current_exception());
-}
-
-std::shared_ptr<Task> Scheduler::Loop::next_reader() {
-  for (const bool in_background : {false, true}) {
-    if (in_background && !is_background_turn_) break;
-    for (size_t i = 0; i < running_.size(); ++i) {
-      const auto& next = running_[(next_turn_ + i) % running_.size()];
-      if (next->in_background() != in_background) continue;
-      if (next->has_ended() || next->is_decoding()) continue;
-      next_turn_ = (next_turn_ + i + 1) % running_.size();
-      return next;
-    }
-  }
-  return nullptr;
-}
-
-void Scheduler::Loop::read_piece(double decode_seconds) {
-  const std::shared_ptr<Task> task = next_reader();
-  if (task == nullptr) return;
-  has_moved_ = true;
-  if (copy_piece(*task) || task->has_ended()) return;
-  const int64_t left = std::ssize(task->to_feed());
-  // In a text above this length, positions change from the first token on: its prompt is read in
-  // one pass, however long that takes.
-  const bool is_whole = std::ssize(task->tokens()) > task->sequence().row_layout().limit;
-  const int64_t size =
-      is_whole ? whole_prompt(*task, left)
-               : whole_runs(*task, piece_size_.choose(most_to_read(*task, left), decode_seconds));
-  // A rest is also kept before the last token: the same prompt needs to feed that one for its
-  // logits.
-  if (size == left && left > 1 && cache_->keeps_ends() && !is_whole) {
-    if (feed_piece(*task, left - 1)) feed_piece(*task, 1);
-  } else {
-    feed_piece(*task, size);
-  }
-}
-
-// All tokens that are left, unless the prompt's tokens see each other and generated ones follow.
-int64_t Scheduler::Loop::whole_prompt(const Task& task, int64_t left) const {
-  const auto& rows = model_->rows();
-  const bool sees_prompt = rows && rows->sight == runtime::RowForm::Sight::Prompt;
-  return sees_prompt && left > task.prompt_tokens() ? task.prompt_tokens() : left;
-}
-
-// Rows that see each other are read in one piece.
-int64_t Scheduler::Loop::whole_runs(const Task& task, int64_t size) const {
-  const auto& rows = model_->rows();
-  if (!rows || rows->sight == runtime::RowForm::Sight::Causal) return size;
-  return runtime::with_whole_rows(task.to_feed(), size);
-}
-
-// Limits the memory for logits of every token.
-int64_t Scheduler::Loop::most_to_read(const Task& task, int64_t left) const {
-  if (!task.wants_prompt()) return left;
-  constexpr int64_t kMostLogits = int64_t{1} << 24;
-  return std::clamp<int64_t>(kMostLogits / model_->vocab_size(), 1, left);
-}
-
-// Returns whether the task continues.
-bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
-  const auto start = std::chrono::steady_clock::now();
-  const bool is_last = size == std::ssize(task.to_feed());
-  const bool wants_all = task.wants_prompt();
-  const int64_t first = task.sequence().position();
-  try {
-    const CancelScope scope(task.cancel_token());
-    batch_.clear();
-    batch_.add(task.sequence(), task.to_feed().first(static_cast<size_t>(size)),
-               wants_all ? runtime::Rows::Every
-               : is_last ? task.last_row()
-                         : runtime::Rows::None);
-    batch_.run();
-    check_files();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::Cancelled) {
-      task.end(StopReason::Cancelled);
-    } else {
-      task.fail(std::current_exception());
-    }
-    return false;
-  } catch (...) {
-    task.fail(std::current_exception());
-    return false;
-  }
-  piece_size_.measured(size, seconds_since(start));
-  counts_.prompt_tokens += static_cast<uint64_t>(size);
-  if (wants_all) task.tell_prompt(first, batch_.logits(0));
-  if (!task.has_ended()) task.tell_progress();
-  if (task.has_ended()) return false;
-  if (!is_last) {
-    const bool is_end = task.to_feed().size() == 1;
-    task.kept = cache_->keep(task.sequence(), task.kept, is_end);
-    return true;
-  }
-  if (task.num_generated() == 0) cache_->count_request(task.prompt_tokens(), task.cached_tokens());
-  const std::span<const float> logits = batch_.logits(0);
-  const auto width = static_cast<size_t>(model_->vocab_size());
-  take(task, logits.empty() ? logits : logits.last(width));
-  if (!task.has_ended()) task.kept = cache_->keep(task.sequence(), task.kept);
-  return !task.has_ended();
-}
-
-// Copies from the prompt cache. Returns whether that used up the step.
-bool Scheduler::Loop::copy_piece(Task& task) {
-  if (task.wants_prompt()) return false;
-  const int64_t before = task.sequence().position();
-  const bool has_more = cache_->extend(task.sequence(), task.tokens(), step_seconds_ / 2);
-  if (task.sequence().position() == before) return has_more;
-  task.kept = task.sequence().position();
-  task.note_cached();
-  task.tell_progress();
-  return has_more;
-}
-
 // Keeps one sequence per step, since many that began together would be due together.
 void Scheduler::Loop::keep_decoded() {
   std::shared_ptr<Task> most;
   int64_t tokens = kBlockTokens - 1;
   for (const auto& task : running_) {
-    if (task->has_ended() || !task->is_decoding()) continue;
+    if (task->has_ended() || task->in_flight || !task->is_decoding()) continue;
     if (task->sequence().position() - task->kept <= tokens) continue;
     tokens = task->sequence().position() - task->kept;
     most = task;
@@ -508,10 +331,10 @@ void Scheduler::Loop::check_files() {
   }
 }
 
-void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {
+void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens, std::span<const float> adapters) {
   ++num_begun_;
   if (log_level() > LogLevel::Debug) return;
-  const PromptCache::Known known = cache_->look_up(tokens);
+  const PromptCache::Known known = cache_->look_up(tokens, adapters);
   const auto text = [&](int32_t id) {
     return id >= 0 && id < model_->vocab_size() ? tokenizer_.decode(std::vector<int32_t>{id})
                                                 : std::string();
@@ -535,11 +358,14 @@ void Scheduler::Loop::preempt(std::shared_ptr<Task> task) {
   ++counts_.preempted;
 }
 
-// Preempts the last request in the background. Returns false if none runs.
+// Preempts the last request in the background. Returns false if none runs. One that ends meanwhile
+// makes room as well.
 bool Scheduler::Loop::preempt_background() {
+  if (std::none_of(running_.begin(), running_.end(), is_in_background)) return false;
+  finish_steps();
+  remove_ended();
   const auto last = std::find_if(running_.rbegin(), running_.rend(), is_in_background);
-  if (last == running_.rend()) return false;
-  preempt(*last);
+  if (last != running_.rend()) preempt(*last);
   is_tight_ = false;
   return true;
 }

@@ -10,6 +10,10 @@
 // in the rest of step_seconds. Prompts take turns. Each request has its own sampler and random
 // numbers, so it gets the same tokens whatever other requests run.
 //
+// If the device is a pipeline of machines, a step has a part of the decoding sequences, and others
+// are started before its tokens are chosen, so that all machines compute
+// (runtime/steps_in_flight.h).
+//
 // Requests in the background wait until no other request does, and give their place and memory back
 // when another one needs them. While others run, they advance in one of eight steps.
 //
@@ -47,6 +51,9 @@ struct Request {
   // The rows of embeddings whose ids `prompt` has (runtime/row_ids.h), in order.
   std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows = {};
   bool in_background = false;
+  // Factors of the changes by the model's adapters (Sequence::set_adapters()); empty: those of new
+  // sequences.
+  std::vector<float> adapters = {};
 };
 
 // The log probabilities at a token of the prompt, and alternatives to it.
@@ -93,8 +100,8 @@ class Listener {
 class Job {
  public:
   virtual ~Job() = default;
-  // Ends it with StopReason::Cancelled, within the current step. May be called by any thread at any
-  // time.
+  // Ends it with StopReason::Cancelled, when its current step ends. May be called by any thread at
+  // any time.
   virtual void cancel() noexcept = 0;
 };
 

@@ -14,6 +14,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
            std::shared_ptr<Listener> listener)
     : tokens_(std::move(request.prompt)),
       rows_(std::move(request.rows)),
+      adapters_(std::move(request.adapters)),
       prompt_size_(std::ssize(tokens_)),
       prompt_logprobs_(request.prompt_logprobs),
       in_background_(request.in_background),
@@ -96,7 +97,10 @@ std::span<const int32_t> Task::propose(int64_t most) {
   are_certain_ = !certain.empty();
   if (drafting_ == nullptr && !are_certain_) return {};
   most = std::min(most, runtime::most_drafts(sequence(), generation_.left()));
-  if (!are_certain_) return drafted_ = drafting_->propose(most);
+  if (!are_certain_) {
+    drafting_->attach(sequence());
+    return drafted_ = drafting_->propose(most);
+  }
   if (drafting_ != nullptr) drafting_->propose(0);
   // A copy, because choosing changes them.
   const auto count = static_cast<size_t>(std::min<int64_t>(most, std::ssize(certain)));

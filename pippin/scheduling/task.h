@@ -36,12 +36,17 @@ class Task final : public Job {
   PromptCache::Lent give_up();
   // The prompt, followed by the generated tokens.
   std::span<const int32_t> tokens() const { return tokens_; }
+  // As Request::adapters.
+  std::span<const float> adapters() const { return adapters_; }
   // The tokens to feed before the next token is known: the rest of the prompt, or the last token.
   // After give_up() these are all tokens.
   std::span<const int32_t> to_feed() const;
   bool is_decoding() const { return is_running() && to_feed().size() == 1 && is_read_; }
   int64_t held_blocks = 0;
   int64_t kept = 0;  // number of tokens passed to the prompt cache
+  // In a step that was started and is not finished: its sequence may be in use.
+  bool in_flight = false;
+  uint64_t last_step = 0;  // the number of the last step that decoded it
   // Call after the sequence got tokens from the prompt cache.
   void note_cached();
 
@@ -81,6 +86,7 @@ class Task final : public Job {
   CancelToken cancel_;
   std::vector<int32_t> tokens_;  // the prompt, then the generated tokens
   std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows_;  // of the prompt
+  std::vector<float> adapters_;
   int64_t prompt_size_;
   int64_t prompt_logprobs_;
   bool in_background_;

@@ -1,0 +1,37 @@
+// Messages between the ranks of a pipeline: processes on one machine or several that run the layers
+// of one model together. mpi/ has the one over Open MPI, local_transport.h one for tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pippin::pipeline {
+
+using Message = std::vector<std::byte>;
+
+// Messages of one sender and channel arrive in the order in which they were sent.
+enum class Channel : uint8_t {
+  Command,  // from rank 0
+  Reply,    // to rank 0
+  Values,   // from a rank to the one with the next nodes
+};
+
+// May be used by several threads at a time.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // Returns at once; the message is sent later.
+  virtual void send(int to, Channel channel, Message message) = 0;
+  // Waits for the next message. Throws Error(Device) if the rank is lost.
+  virtual Message receive(int from, Channel channel) = 0;
+  // Whether receive() would return at once.
+  virtual bool has_message(int from, Channel channel) = 0;
+  // Ends all ranks with this line.
+  [[noreturn]] virtual void end_job(const std::string& line) = 0;
+};
+
+}  // namespace pippin::pipeline
