@@ -16,15 +16,24 @@ std::string host_of(const Settings& settings) {
   return url ? url->host() : settings.endpoint;
 }
 
-// Returns the server's error message, limited to one line of printable characters.
-std::string said(const HttpResponse& response) {
-  const auto message = response.header("x-error-message");
-  if (!message || message->empty()) return "";
-  std::string text;
-  for (const char c : message->substr(0, 200)) {
-    text += static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f ? c : ' ';
+// Returns the message of {"error": "..."} or {"message": "..."}.
+std::string message_of_body(const std::string& body) {
+  if (!body.starts_with('{')) return "";
+  try {
+    const Json json = Json::parse(body, "");
+    for (const char* key : {"error", "message"}) {
+      if (const auto text = json.find(key); text && text->is_string()) {
+        return std::string(text->as_string());
+      }
+    }
+  } catch (const Error&) {  // not the Hub's answer
   }
-  return ": " + text;
+  return "";
+}
+
+std::string said(const HttpResponse& response) {
+  const std::string message = server_message(response);
+  return message.empty() ? "" : ": " + message;
 }
 
 std::string how_to_log_in(const Settings& settings) {
@@ -61,6 +70,17 @@ std::string api_url(const Settings& settings, std::string_view repo, const char*
 }
 
 }  // namespace
+
+std::string server_message(const HttpResponse& response) {
+  constexpr size_t kMostBytes = 300;
+  std::string message = response.header("x-error-message").value_or("");
+  if (message.empty()) message = message_of_body(response.body);
+  std::string text;
+  for (const char c : message.substr(0, kMostBytes)) {
+    text += static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f ? c : ' ';
+  }
+  return text;
+}
 
 std::string file_url(const Settings& settings, std::string_view repo, std::string_view commit,
                      std::string_view path) {
@@ -109,8 +129,8 @@ void fail_for_answer(const HttpResponse& response, const Settings& settings, std
 std::string fetch_commit(Connection& connection, std::string_view repo, std::string_view revision,
                          const Notice& notice) {
   const Settings& settings = connection.settings();
-  const auto answer = connection.get_patiently(api_url(settings, repo, "revision", revision),
-                                               api_options(connection), notice);
+  const auto answer = connection.request_patiently(api_url(settings, repo, "revision", revision),
+                                                   api_options(connection), notice);
   if (answer.response.status != 200 || !answer.response.failure.empty()) {
     fail_for_answer(answer.response, settings, repo, revision, "");
   }
@@ -128,7 +148,7 @@ std::vector<RepoFile> fetch_tree(Connection& connection, std::string_view repo,
       fail(ErrorCode::LimitExceeded, "{}: its list of files has more than {} pages", repo,
            kMaxPages);
     }
-    const auto answer = connection.get_patiently(*url, api_options(connection), notice);
+    const auto answer = connection.request_patiently(*url, api_options(connection), notice);
     if (answer.response.status != 200 || !answer.response.failure.empty()) {
       fail_for_answer(answer.response, settings, repo, commit, "");
     }

@@ -30,6 +30,10 @@ std::vector<RepoFile> fetch_tree(Connection& connection, std::string_view repo,
 std::string file_url(const Settings& settings, std::string_view repo, std::string_view commit,
                      std::string_view path);
 
+// Returns the server's error message, in one line of printable characters: of a header, or of a
+// JSON body. Empty: none.
+std::string server_message(const HttpResponse& response);
+
 // Throws the error for an answer with a status of 400 or more, or without a status. `what` is the
 // file, or empty for the repository.
 [[noreturn]] void fail_for_answer(const HttpResponse& response, const Settings& settings,

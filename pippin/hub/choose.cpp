@@ -16,6 +16,7 @@
 #include "pippin/families/whisperkit.h"
 #include "pippin/hub/gguf_files.h"
 #include "pippin/hub/glob.h"
+#include "pippin/hub/repository_paths.h"
 #include "pippin/io/model_files.h"
 
 namespace pippin::hub {
@@ -23,16 +24,6 @@ namespace {
 
 constexpr std::array kPackageEndings = {".mlmodelc", ".mlpackage", ".mlmodelc.zip",
                                         ".mlpackage.zip", ".mlmodel"};  // best first
-
-std::string_view name_of(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-std::string_view folder_of(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
 
 // Returns whether a file is needed for text, at the top of the repository or in `folder`.
 bool is_text_file(std::string_view path, std::string_view folder) {

@@ -19,11 +19,12 @@ Url endpoint_url(const Settings& settings) {
   return *url;
 }
 
-bool is_redirect(const HttpResponse& response) {
+bool is_redirect(const HttpResponse& response, bool has_body) {
   switch (response.status) {
     case 301:
     case 302:
-    case 303:
+    case 303:  // these turn a POST into a GET
+      return !has_body && response.header("location").has_value();
     case 307:
     case 308:
       return response.header("location").has_value();
@@ -56,10 +57,11 @@ Connection::Connection(const Settings& settings, std::atomic<bool>& reached,
       reached_(reached),
       stop_(stop) {}
 
-Connection::Answer Connection::get(const std::string& text, const Options& options) {
+Connection::Answer Connection::request(const std::string& text, const Options& options) {
   auto url = parse_url(text);
   if (!url)
     fail(ErrorCode::Network, "the server names an address that is not an http or https URL");
+  const bool has_body = !options.post.empty() || options.put != nullptr;
   for (int hops = 0; hops <= kMaxRedirects; ++hops) {
     HttpRequest request;
     request.url = url->text();
@@ -67,6 +69,12 @@ Connection::Answer Connection::get(const std::string& text, const Options& optio
     request.max_body = options.max_body;
     // The listed sizes are those of uncompressed files.
     request.headers = {"Accept-Encoding: identity"};
+    request.headers.insert(request.headers.end(), options.headers.begin(), options.headers.end());
+    request.post = options.post;
+    request.put = options.put;
+    if (has_body) request.headers.emplace_back("Expect:");  // sends the body without asking first
+    request.may_be_silent = options.may_be_silent;
+    request.deadline = options.deadline;
     if (!options.range.empty()) request.headers.push_back("Range: bytes=" + options.range);
     if (!settings_.token.empty() && is_endpoint(*url)) {
       request.headers.push_back("Authorization: Bearer " + settings_.token);
@@ -77,17 +85,17 @@ Connection::Answer Connection::get(const std::string& text, const Options& optio
     if (response.status != 0 && is_endpoint(*url) && options.on_endpoint_answer) {
       options.on_endpoint_answer(response);
     }
-    if (!is_redirect(response)) return {std::move(response), *url};
+    if (!is_redirect(response, has_body)) return {std::move(response), *url};
     url = next_url(*url, response);
   }
   fail(ErrorCode::Network, "{}: more than {} redirects", endpoint_.host(), kMaxRedirects);
 }
 
-Connection::Answer Connection::get_patiently(const std::string& url, const Options& options,
-                                             const Notice& notice) {
+Connection::Answer Connection::request_patiently(const std::string& url, const Options& options,
+                                                 const Notice& notice) {
   Backoff backoff(settings_.retries);
   for (;;) {
-    Answer answer = get(url, options);
+    Answer answer = request(url, options);
     if (!is_transient(answer.response)) return answer;
     const auto wait = backoff.next(answer.response);
     if (!wait) return answer;

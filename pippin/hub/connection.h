@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "pippin/hub/http.h"
 #include "pippin/hub/settings.h"
@@ -30,6 +31,13 @@ class Connection {
     std::chrono::seconds timeout{10};
     size_t max_body = size_t{1} << 20;
     BodySink sink;
+    // For requests that change something: further headers ("Name: value"), and the body of a POST
+    // or PUT (HttpRequest). Only redirects that keep the method are followed then.
+    std::vector<std::string> headers;
+    std::string post;
+    const HttpUpload* put = nullptr;
+    bool may_be_silent = false;  // the server works before it answers, at most `deadline`
+    std::chrono::seconds deadline{0};
     // Called with each answer of the endpoint itself, including redirects, before they are
     // followed.
     std::function<void(const HttpResponse&)> on_endpoint_answer;
@@ -38,12 +46,13 @@ class Connection {
     HttpResponse response;
     Url url;  // final URL
   };
-  // Returns the first answer that is not a redirect. Throws Network for a redirect that cannot be
-  // followed (too many, from https to http, to an invalid URL), and Cancelled.
-  Answer get(const std::string& url, const Options& options);
+  // A GET, unless the options have a body. Returns the first answer that is not a redirect. Throws
+  // Network for a redirect that cannot be followed (too many, from https to http, to an invalid
+  // URL), and Cancelled.
+  Answer request(const std::string& url, const Options& options);
 
-  // Like get(), but retries transient failures.
-  Answer get_patiently(const std::string& url, const Options& options, const Notice& notice);
+  // Like request(), but retries transient failures: for requests that may be repeated.
+  Answer request_patiently(const std::string& url, const Options& options, const Notice& notice);
 
   const Settings& settings() const { return settings_; }
   bool is_endpoint(const Url& url) const { return url.origin() == endpoint_.origin(); }

@@ -3,20 +3,19 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
-#include <thread>
+#include <mutex>
+#include <optional>
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
-#include "pippin/base/threads/cancel.h"
 #include "pippin/hub/api.h"
 #include "pippin/hub/piece_request.h"
 #include "pippin/hub/retry.h"
 #include "pippin/hub/transfer.h"
+#include "pippin/hub/transfer_threads.h"
 
 namespace pippin::hub {
 namespace {
@@ -26,7 +25,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kMostBuffers = 5;  // 30 MiB
-constexpr milliseconds kLockPoll(100);
 constexpr milliseconds kProgressInterval(40);
 constexpr std::chrono::seconds kQuietWait(2);
 
@@ -52,9 +50,9 @@ class Downloader {
              const Settings& settings, const DownloadOptions& options, std::atomic<bool>& reached)
       : settings_(settings),
         options_(options),
-        reached_(reached),
         connections_(std::max(1, options.connections)),
-        buffers_(std::min(connections_ - 1, kMostBuffers)) {
+        buffers_(std::min(connections_ - 1, kMostBuffers)),
+        threads_(settings, reached) {
     uint64_t pieces = 0;
     for (const RepoFile& file : files) {
       auto& entry = entries_.emplace_back(std::make_unique<Entry>(file, destination, buffers_));
@@ -68,76 +66,38 @@ class Downloader {
 
   DownloadResult run() {
     report(true);
-    std::vector<std::thread> threads;
-    try {
-      for (int i = 0; i < connections_; ++i) {
-        threads.emplace_back([this, &call = CallContext::current()] {
-          const ContextScope scope(call);
-          work();
+    threads_.run(
+        connections_, [this](bool& is_done) { return find_job(is_done); },
+        [this](Connection& connection, const Job& job, size_t) {
+          if (job.piece) {
+            fetch(connection, job.entry->transfer, job.piece);
+          } else {
+            open(*job.entry);
+          }
         });
-      }
-    } catch (...) {
-      remember(std::current_exception());
-    }
-    for (std::thread& thread : threads) thread.join();
-    if (failure_) std::rethrow_exception(failure_);
     report(true);
     return {received_};
   }
 
  private:
   struct Job {
-    Entry* entry = nullptr;        // null: no work is left
+    Entry* entry = nullptr;
     std::shared_ptr<Piece> piece;  // null: open the file
   };
 
-  void work() {
-    try {
-      Connection connection(settings_, reached_, &stop_);
-      for (Job job = next_job(); job.entry != nullptr; job = next_job()) {
-        if (job.piece) {
-          fetch(connection, job.entry->transfer, job.piece);
-        } else {
-          open(*job.entry);
-        }
-        changed_.notify_all();
-      }
-    } catch (...) {
-      remember(std::current_exception());
+  std::optional<Job> find_job(bool& is_done) {
+    while (first_ < entries_.size() &&
+           entries_[first_]->transfer.state() == Transfer::State::Done) {
+      ++first_;
     }
-    changed_.notify_all();
-  }
-
-  void remember(std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = failure;
-    stop_ = true;
-  }
-
-  // Waits for work.
-  Job next_job() {
-    std::unique_lock lock(mutex_);
-    while (!stop_) {
-      check_cancel();
-      while (first_ < entries_.size() &&
-             entries_[first_]->transfer.state() == Transfer::State::Done) {
-        ++first_;
-      }
-      if (first_ == entries_.size()) return {};
-      if (Job job = find_job(); job.entry != nullptr) return job;
-      changed_.wait_for(lock, kLockPoll);
-    }
-    return {};
-  }
-
-  Job find_job() {
+    is_done = first_ == entries_.size();
     const auto now = Clock::now();
     for (size_t i = first_; i < entries_.size(); ++i) {
       Entry& entry = *entries_[i];
-      if (auto piece = entry.transfer.next_piece()) return {&entry, std::move(piece)};
-      if (now >= entry.try_again && entry.transfer.begin_opening()) return {&entry, nullptr};
+      if (auto piece = entry.transfer.next_piece()) return Job{&entry, std::move(piece)};
+      if (now >= entry.try_again && entry.transfer.begin_opening()) return Job{&entry, nullptr};
     }
-    return {};
+    return std::nullopt;
   }
 
   void open(Entry& entry) {
@@ -157,9 +117,9 @@ class Downloader {
   void wait_for_lock(Entry& entry) {
     bool tell = false;
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(threads_.mutex());
       const auto now = Clock::now();
-      entry.try_again = now + kLockPoll;
+      entry.try_again = now + TransferThreads::kPollInterval;
       if (!entry.busy_since) entry.busy_since = now;
       tell = !entry.told && now - *entry.busy_since > kQuietWait;
       entry.told = entry.told || tell;
@@ -191,12 +151,12 @@ class Downloader {
             received_ += bytes;
             report(false);
           });
-      if (stop_) return;
+      if (threads_.stop()) return;
       if (answer.progress) backoff.progress();
       const bool content = answer.response.status == 200 || answer.response.status == 206;
       if (content && answer.response.failure.empty()) continue;
       pause(connection, transfer, answer, backoff);
-      if (stop_) return;
+      if (threads_.stop()) return;
     }
     if (transfer.complete(piece)) finish(transfer);
   }
@@ -214,7 +174,7 @@ class Downloader {
       if (options_.notice) {
         options_.notice(fmt::format("{}: {}", path, describe_wait(response, *wait)));
       }
-      wait_or_stop(*wait, &stop_);
+      wait_or_stop(*wait, &threads_.stop());
       return;
     }
     if (endpoint && response.failure.empty()) {
@@ -240,17 +200,12 @@ class Downloader {
 
   const Settings& settings_;
   const DownloadOptions& options_;
-  std::atomic<bool>& reached_;
   int connections_;
   BufferPool buffers_;
   std::vector<std::unique_ptr<Entry>> entries_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  TransferThreads threads_;
   size_t first_ = 0;  // all entries before are done
-  std::exception_ptr failure_;
-  std::atomic<bool> stop_ = false;
-
   std::atomic<uint64_t> done_ = 0, received_ = 0;
   uint64_t total_ = 0;
   std::mutex progress_mutex_;

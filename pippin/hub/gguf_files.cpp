@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/hub/repository_paths.h"
 #include "pippin/io/model_files.h"
 
 namespace pippin::hub {
@@ -26,16 +27,6 @@ std::string lower_case(std::string_view text) {
 
 bool is_ggml_name(std::string_view name) {
   return name.starts_with(kGgmlBegin) && name.ends_with(kGgmlEnding);
-}
-
-std::string_view name_of(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return path.substr(slash == path.npos ? 0 : slash + 1);
-}
-
-std::string_view folder_of(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return path.substr(0, slash == path.npos ? 0 : slash);
 }
 
 bool is_gguf_name(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <span>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
 constexpr long kReceiveBuffer = 256L << 10;
+constexpr long kSendBuffer = 512L << 10;
 // Slower than any real link; detects servers that keep a transfer open without sending data.
 constexpr long kLeastBytesPerSecond = 100;
 
@@ -32,6 +34,7 @@ struct Transfer {
   const std::atomic<bool>* stop;
   HttpResponse response;
   size_t header_bytes = 0;
+  uint64_t sent = 0;  // of HttpRequest::put
   bool sink_ended = false;
   std::string refusal;
   std::exception_ptr thrown;
@@ -104,6 +107,31 @@ size_t on_body(char* data, size_t size, size_t count, void* user) {
     transfer.thrown = std::current_exception();
     return 0;
   }
+}
+
+size_t on_read(char* data, size_t size, size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const HttpUpload& upload = *transfer.request->put;
+  const auto bytes =
+      static_cast<size_t>(std::min<uint64_t>(size * count, upload.size - transfer.sent));
+  try {
+    upload.read(transfer.sent, std::as_writable_bytes(std::span(data, bytes)));
+    transfer.sent += bytes;
+    if (upload.progress) upload.progress(transfer.sent);
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return CURL_READFUNC_ABORT;
+  }
+  return bytes;
+}
+
+// Called when curl must send the body again, on another connection.
+int on_seek(void* user, curl_off_t offset, int origin) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const bool inside = offset >= 0 && static_cast<uint64_t>(offset) <= transfer.request->put->size;
+  if (origin != SEEK_SET || !inside) return CURL_SEEKFUNC_FAIL;
+  transfer.sent = static_cast<uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
@@ -213,7 +241,7 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
   const Curl& library = libcurl();
   CURL* curl = handle_->curl;
   library.reset(curl);  // resets options; connections are kept
-  Transfer transfer{&request, &sink, handle_->stop, {}, 0, false, {}, {}};
+  Transfer transfer{&request, &sink, handle_->stop, {}, 0, 0, false, {}, {}};
   curl_slist* list = nullptr;
   for (const std::string& header : request.headers) {
     curl_slist* longer = library.slist_append(list, header.c_str());
@@ -254,6 +282,15 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
   if (!request.post.empty()) {
     library.setopt(curl, CURLOPT_POSTFIELDS, request.post.data());
     library.setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.post.size()));
+  }
+  if (request.put != nullptr) {
+    library.setopt(curl, CURLOPT_UPLOAD, 1L);
+    library.setopt(curl, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.put->size));
+    library.setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, kSendBuffer);
+    library.setopt(curl, CURLOPT_READFUNCTION, on_read);
+    library.setopt(curl, CURLOPT_READDATA, &transfer);
+    library.setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+    library.setopt(curl, CURLOPT_SEEKDATA, &transfer);
   }
   if (!request.unix_socket.empty()) {
     library.setopt(curl, CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());

@@ -17,12 +17,21 @@
 
 namespace pippin::hub {
 
+// The body of a PUT, by position, so that an attempt can be repeated. Exceptions of `read`, which
+// fills the whole buffer, propagate from HttpClient::perform().
+struct HttpUpload {
+  uint64_t size = 0;
+  std::function<void(uint64_t position, MutableByteSpan buffer)> read;
+  std::function<void(uint64_t sent)> progress;  // bytes of this attempt so far; may be null
+};
+
 struct HttpRequest {
   std::string url;
   std::vector<std::string> headers;   // "Name: value"
   std::chrono::seconds timeout{10};   // to connect, and between bytes
   size_t max_body = size_t{1} << 20;  // limit for HttpResponse::body
   std::string post;                   // the body of a POST; empty: a GET
+  const HttpUpload* put = nullptr;    // makes the request a PUT
   std::string unix_socket;            // used instead of the host's address, unless empty
   bool may_be_silent = false;         // a slow answer: `timeout` limits connecting only
   std::chrono::seconds deadline{0};   // for the whole transfer; 0: none

@@ -147,7 +147,7 @@ PieceAnswer request_piece(Connection& connection, Transfer& transfer, Piece& pie
     receiver.note(difference(response, transfer.file(), commit));
   };
   const std::string known = transfer.location();
-  auto [response, from] = connection.get(known.empty() ? url : known, options);
+  auto [response, from] = connection.request(known.empty() ? url : known, options);
   if (!receiver.problem().empty()) response.failure = receiver.problem();
   const bool content = response.status == 200 || response.status == 206;
   if (content && response.failure.empty() && !receiver.progress()) {

@@ -90,7 +90,6 @@ TEST(Retry, WhatIsWorthIt) {
 
 TEST(Retry, WhatTheServerAsksFor) {
   using std::chrono::milliseconds;
-  using std::chrono::seconds;
   const auto now = std::chrono::system_clock::from_time_t(1445412480);  // 2015-10-21 07:28:00
   const auto wait = [&](int status, std::map<std::string, std::string> headers) {
     return asked_wait(answer(status, std::move(headers)), now);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A Hugging Face Hub on loopback, for tests: the part of the API that huggingface_hub uses, and a second server
-(another port, so another host) to which large files are redirected, as to a CDN.
+(another port, so another host) to which large files are redirected, as to a CDN. hub_uploads.py has the writing part.
 
     hub_server.py FOLDER    serves FOLDER/org/name/... as repositories until it is ended, files of
                             64 KB and more through the second server; prints HF_ENDPOINT=...
@@ -20,6 +20,8 @@ import threading
 import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from hub_uploads import Uploads, WritingHandler
 
 CHUNK = 256 * 1024
 LFS_BYTES = 64 * 1024
@@ -66,6 +68,7 @@ class Repo:
     def __init__(self, files, commit=None, private=False, gated=False):
         self.private, self.gated = private, gated
         self.commits, self.refs = {}, {}
+        self.history = []  # (ref, commit, header) of each commit by the API
         self.update(files, commit=commit)
 
     def update(self, files, ref="main", commit=None):
@@ -99,6 +102,8 @@ class Rule:
     content_range=TEXT     this header on a 206
     replace={NAME: VALUE}  headers on an otherwise right answer (None: without it)
     location=URL           a redirect there
+    lost=True              the request is served, but the connection ends without an answer
+    hangup=N               the connection ends after N bytes of the request's body
     """
 
     def __init__(self, pattern, times=1, skip=0, **what):
@@ -117,6 +122,7 @@ class Hub:
         self.page_size = 1000
         self.rules, self.log, self.lock = [], [], threading.Lock()
         self.blobs, self.signatures = {}, {}
+        self.uploads = Uploads()
         self.signature_uses = None  # a signature is valid for this many requests
         self.servers = []
         for name in ("hub", "cdn"):
@@ -191,7 +197,7 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(WritingHandler, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -204,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.handle_request()
 
-    def handle_request(self):
+    def handle_request(self, *rule):
         self.hub = self.server.hub
         line = "%s %s %s" % (self.server.name, self.command, self.path)
         self.entry = {
@@ -216,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
         }
         with self.hub.lock:
             self.hub.log.append(self.entry)
-        self.rule = self.hub.rule_for(line)
+        self.rule = rule[0] if rule else self.hub.rule_for(line)
         if self.rule and self.rule.status:
             return self.answer(self.rule.status, self.rule.body or b"", self.rule.headers or {})
         if self.rule and self.rule.location:
@@ -224,6 +230,10 @@ class Handler(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         path = urllib.parse.unquote(url.path)
+        if self.command in ("POST", "PUT"):
+            return self.serve_writing(url, query) or self.error(404, "", "Not Found")
+        if url.path == "/api/whoami-v2":
+            return self.serve_whoami()
         if self.server.name == "cdn":
             return self.serve_cdn(path, query)
         for pattern, serve in (
@@ -364,6 +374,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, status, body, headers, blob=None, begin=0, end=0):
         rule = self.rule
+        if rule and rule.lost:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
         if blob is None:
             end = len(body)
         headers = {"Content-Length": str(end - begin + ((rule and rule.length) or 0)), **headers}
