@@ -26,10 +26,6 @@ namespace anemll = families::anemll;
 namespace windowed = families::windowed;
 using Names = std::set<std::string>;
 
-fs::path demo() {
-  return source_dir() / "pippin/demo/model";
-}
-
 // All names of one kind in packages.
 struct Found {
   Names functions, inputs, outputs, states, metadata;
@@ -88,7 +84,7 @@ TEST(Contract, OfAStatefulPackage) {
   ConvertOptions options;
   options.family = stateful::kName;
   options.prefill_length = 8;
-  convert(demo(), output, options);
+  convert(demo_model_folder(), output, options);
   const Found found = read(output);
   EXPECT_EQ(found.functions, (Names{families::kMain, stateful::kPrefill}));
   EXPECT_EQ(found.inputs, (Names{stateful::kIds, stateful::kMask}));
@@ -131,7 +127,7 @@ TEST_P(AnemllContract, OfAFolder) {
   options.argmax_in_model = GetParam();
   options.compression.lut_ffn = "4";
   options.compression.min_elements = 1;
-  const fs::path folder = convert(demo(), scratch / "out", options).path;
+  const fs::path folder = convert(demo_model_folder(), scratch / "out", options).path;
   const auto file = [](const std::string& stem) { return stem + families::kPackageEnding; };
   const std::string chunks = anemll::stem("p", anemll::kChunksPart, 4);
   const std::string embeddings = file(anemll::stem("p", anemll::kEmbeddingsPart, 0));
@@ -193,7 +189,7 @@ TEST(Contract, OfAWindowedFolder) {
   options.window = 16;
   options.cache = 48;
   options.blocks_per_chunk = 100;
-  const fs::path folder = convert(demo(), scratch / "out", options).path;
+  const fs::path folder = convert(demo_model_folder(), scratch / "out", options).path;
   const auto file = [](const std::string& stem) { return stem + families::kPackageEnding; };
   const auto chunk = [&](int64_t number) { return file(windowed::chunk_stem("p", number)); };
   EXPECT_EQ(files_of(folder),
@@ -210,7 +206,8 @@ TEST(Contract, OfAWindowedFolder) {
   EXPECT_EQ(first.metadata, metadata_of_chunk);
 
   const Found layers = read(folder / chunk(2));
-  const int64_t count = Json::load(demo() / "config.json").get_int("num_hidden_layers");
+  const int64_t count =
+      Json::load(demo_model_folder() / "config.json").get_int("num_hidden_layers");
   Names inputs = shared, outputs = {windowed::updated(windowed::kStream)};
   for (int64_t i = 0; i < count; ++i) {
     for (const std::string& name : {windowed::key_cache(i), windowed::value_cache(i)}) {

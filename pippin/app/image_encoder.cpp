@@ -102,17 +102,22 @@ ImageEncoder ImageEncoder::open(const ModelChoice& given) {
       result, model->labels(), model->pair_scale());
 }
 
-std::vector<float> ImageEncoder::row_of(const runtime::ImageFile& image) const {
+std::shared_ptr<const runtime::EmbeddedRows> ImageEncoder::run_of(
+    const runtime::ImageFile& image) const {
   check_cancel();
   return runtime::naming_image(image, [&] {
-    const auto rows =
+    const auto runs =
         tower_->encode(processor_.process(image::parse_model_picture(image.bytes, image.name)));
-    if (rows.size() != 1 || rows.front()->count != 1) {
+    if (runs.size() != 1 || (runs.front()->count != 1 && !maps())) {
       fail(ErrorCode::Unsupported, "the image becomes {} inputs of the model, not one",
-           rows.size());
+           runs.size());
     }
-    return rows.front()->values;
+    return runs.front();
   });
+}
+
+std::vector<float> ImageEncoder::row_of(const runtime::ImageFile& image) const {
+  return run_of(image)->values;
 }
 
 std::vector<std::vector<float>> ImageEncoder::embed(std::span<const runtime::ImageFile> images,
@@ -121,6 +126,10 @@ std::vector<std::vector<float>> ImageEncoder::embed(std::span<const runtime::Ima
     fail(ErrorCode::Unsupported,
          "{} is a classifier: it gives labels of images (pippin predict --image), not embeddings",
          name_);
+  }
+  if (maps()) {
+    fail(ErrorCode::Unsupported,
+         "{} gives a map of an image (pippin predict --image), not an embedding", name_);
   }
   std::vector<std::vector<float>> vectors;
   vectors.reserve(images.size());
@@ -165,6 +174,39 @@ std::vector<ImageLabel> ImageEncoder::choose(const runtime::ImageFile& image,
     logits.push_back(pair_->factor * cosine + pair_->bias);
   }
   return best_of(names, probabilities_of(std::move(logits), pair_->independent), most);
+}
+
+ImageMap ImageEncoder::map(const runtime::ImageFile& image) const {
+  if (!maps()) fail(ErrorCode::Unsupported, "{} gives no maps of images", name_);
+  const auto run = run_of(image);
+  const int64_t height = run->grid[1], width = run->grid[2], numbers = run->width;
+  ImageMap map;
+  map.name = maps_labels() ? "logits" : "predicted_depth";
+  map.shape = {1, height, width};
+  if (maps_labels()) map.shape.insert(map.shape.begin() + 1, numbers);
+  map.values.resize(run->values.size());
+  for (int64_t place = 0; place < run->count; ++place) {
+    for (int64_t i = 0; i < numbers; ++i) {
+      map.values[static_cast<size_t>(i * run->count + place)] =
+          run->values[static_cast<size_t>(place * numbers + i)];
+    }
+  }
+  return map;
+}
+
+std::vector<ImageLabel> ImageEncoder::shares(const ImageMap& map, int64_t most) const {
+  const size_t count = labels_.names.size(), places = map.values.size() / count;
+  std::vector<double> shares(count);
+  for (size_t place = 0; place < places; ++place) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; ++i) {
+      if (map.values[i * places + place] > map.values[best * places + place]) best = i;
+    }
+    shares[best] += 1 / static_cast<double>(places);
+  }
+  std::vector<ImageLabel> labels = best_of(labels_.names, shares, most);
+  std::erase_if(labels, [](const ImageLabel& label) { return label.probability == 0; });
+  return labels;
 }
 
 }  // namespace pippin::app

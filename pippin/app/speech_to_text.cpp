@@ -13,8 +13,6 @@
 namespace pippin::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 speech::Transcriber transcriber_of(const OpenedWhisper& whisper,
                                    const speech::TranscribeOptions& options) {
   return {*whisper.model, whisper.tokenizer, whisper.generation_config, options};

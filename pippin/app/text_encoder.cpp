@@ -105,6 +105,7 @@ TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer
   const std::string tokens = value(family::kTokensKey);
   plain_tokens_ = tokens == family::kPlain || tokens == family::kKnown;
   if (tokens == family::kKnown) left_out_ = unknown_token(text, tokenizer_);
+  if (value(family::kCaseKey) == family::kLower) lower_case_ = true;
   if (value(family::kPaddingKey) == family::kFilled) filler_ = filling_token(text, tokenizer_);
   is_language_model_ = value(family::kStatesOfKey) == family::kLanguageModel;
   if (scores()) pair_prompt_ = PairPrompt::from_folder(text);

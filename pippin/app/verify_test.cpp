@@ -22,10 +22,6 @@ ModelChoice choose(const std::filesystem::path& path) {
   return choice;
 }
 
-std::filesystem::path demo() {
-  return source_dir() / "pippin/demo/model";
-}
-
 TEST(VerifyLimits, AreHeldOneByOne) {
   runtime::Agreement found;
   found.tokens = 10;
@@ -63,12 +59,12 @@ TEST(VerifyLimits, AreHeldOneByOne) {
 TEST(Verify, AConvertedModelAgreesWithItsSource) {
   const TempDir scratch;
   const auto package = scratch / "m.mlpackage";
-  convert(demo(), package);
+  convert(demo_model_folder(), package);
   VerifyOptions options;
   options.agreement.greedy_tokens = 8;
   options.limits = {.max_kl = 1e-3, .min_top1 = 90, .same_greedy = true};
   const TokenInput text{{}, "Once upon a time there was a little girl"};
-  const VerifyResult result = verify(choose(package), choose(demo()), text, options);
+  const VerifyResult result = verify(choose(package), choose(demo_model_folder()), text, options);
   EXPECT_EQ(result.broken, Lines());
   EXPECT_TRUE(result.holds());
   EXPECT_EQ(result.agreement.greedy_tokens, 8);
@@ -76,14 +72,15 @@ TEST(Verify, AConvertedModelAgreesWithItsSource) {
             static_cast<int64_t>(open_tokenizer(package).encode(*text.text).size()));
 
   options.limits.min_top1 = 101;
-  EXPECT_EQ(verify(choose(package), choose(demo()), text, options).broken.size(), 1u);
-  EXPECT_ERROR(verify(choose(scratch / "absent"), choose(demo()), text), ErrorCode::NotFound,
-               "absent");
+  EXPECT_EQ(verify(choose(package), choose(demo_model_folder()), text, options).broken.size(), 1u);
+  EXPECT_ERROR(verify(choose(scratch / "absent"), choose(demo_model_folder()), text),
+               ErrorCode::NotFound, "absent");
 }
 
 TEST(Logits, AreTheSameInSteps) {
-  const Logits at_once = compute_logits(choose(demo()), {{1, 5, 9, 2}, std::nullopt});
-  const Logits steps = compute_logits(choose(demo()), {{1, 5, 9, 2}, std::nullopt}, true);
+  const Logits at_once = compute_logits(choose(demo_model_folder()), {{1, 5, 9, 2}, std::nullopt});
+  const Logits steps =
+      compute_logits(choose(demo_model_folder()), {{1, 5, 9, 2}, std::nullopt}, true);
   ASSERT_EQ(at_once.values.size(), static_cast<size_t>(4 * at_once.vocabulary));
   ASSERT_EQ(steps.values.size(), at_once.values.size());
   for (size_t i = 0; i < steps.values.size(); ++i) {
@@ -91,7 +88,7 @@ TEST(Logits, AreTheSameInSteps) {
   }
   EXPECT_EQ(steps.next_id(), at_once.next_id());
   EXPECT_EQ(steps.ids, (std::vector<int32_t>{1, 5, 9, 2}));
-  EXPECT_ERROR(compute_logits(choose(demo()), {}), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(compute_logits(choose(demo_model_folder()), {}), ErrorCode::InvalidArgument,
                "no token to give logits for");
 }
 

@@ -12,6 +12,7 @@
 #include "pippin/base/files/durable.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/platform/file_times.h"
+#include "pippin/base/shortened.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/io/digest.h"
 #include "pippin/io/json.h"
@@ -71,7 +72,7 @@ void refuse_twins(std::vector<SeenId> seen, std::string_view text, const fs::pat
       const std::string id = id_at(seen[i].place);
       if (id != id_at(seen[j].place)) continue;
       fail(ErrorCode::InvalidFile, "{}: custom_id \"{}\" is also that of line {}",
-           where_is(input, seen[j].place.line), id, seen[i].place.line);
+           where_is(input, seen[j].place.line), shortened(id), seen[i].place.line);
     }
   }
 }
@@ -99,6 +100,7 @@ void index_input(const JobSettings& settings, Job& job) {
          job.kind == InputKind::Requests ? "request" : "text");
   }
   refuse_twins(std::move(seen), text, settings.input);
+  if (settings.check_all) settings.check_all();
   job.requests = places.size();
   constexpr uint64_t kShards = 256, kFewest = 16, kMost = 512;
   job.shard_requests = settings.shard_requests > 0

@@ -25,6 +25,8 @@ struct JobSettings {
   uint64_t shard_requests = 0;  // 0: a 256th of the input, 16 to 512
   // Throws for a request that cannot be answered, with a message that begins with `where`.
   std::function<void(const Request& request, const std::string& where)> check;
+  // Called after `check` of the last request. Throws if they cannot be answered together.
+  std::function<void()> check_all = {};
 };
 
 // Where a shard begins in the input.

@@ -22,6 +22,7 @@ std::string fault_of_input(const std::string& text, ErrorCode code, const std::s
 
 TEST(BatchJob, NamesTheLineOfABadRequest) {
   const std::string good = request_line("a");
+  const std::string long_id(10'000, 'i');
   for (const auto& [line, part] : std::vector<std::pair<std::string, std::string>>{
            {"", "in.jsonl: has no request"},
            {good + "\n{\"custom_id\"\n", "in.jsonl: line 3"},
@@ -34,7 +35,9 @@ TEST(BatchJob, NamesTheLineOfABadRequest) {
            {good + R"({"custom_id":"b","url":"/x","method":"GET","body":{}})",
             "line 2: method: \"GET\" is not POST"},
            {good + "\n" + request_line("b") + request_line("a"),
-            "in.jsonl: line 4: custom_id \"a\" is also that of line 1"}}) {
+            "in.jsonl: line 4: custom_id \"a\" is also that of line 1"},
+           {request_line(long_id) + request_line(long_id),
+            "line 2: custom_id \"" + std::string(80, 'i') + "...\" is also that of line 1"}}) {
     EXPECT_EQ(fault_of_input(line, ErrorCode::InvalidFile, part), "");
   }
 }

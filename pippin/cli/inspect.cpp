@@ -1,10 +1,13 @@
 #include "pippin/cli/inspect.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
 #include "pippin/app/convert/write_programs.h"
 #include "pippin/app/facts/gguf_summary.h"
@@ -17,9 +20,13 @@
 #include "pippin/doctor/compute_plan.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/package/summary.h"
+#include "pippin/runtime/open/package_family.h"
+#include "pippin/runtime/package/folder.h"
 
 namespace pippin::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Options {
   std::string path;
@@ -42,12 +49,29 @@ void show(const std::string& text) {
   flush();
 }
 
+// Rejects the folder of a model of several packages.
+void check_is_one(const std::string& path) {
+  if (!fs::is_directory(path) || mil::is_package(path) || !runtime::names_packages(path)) return;
+  const runtime::FoundPackages found = runtime::find_packages(path);
+  if (found.family == runtime::FoundPackages::Family::Single) return;
+  const std::vector<std::string> stems = found.folder.value().stems();
+  std::vector<std::string> names;
+  names.reserve(stems.size());
+  for (const std::string& stem : stems) {
+    const fs::path one = found.folder->path() / found.folder->file_name(stem);
+    names.push_back(one.lexically_relative(path).generic_string());
+  }
+  fail(ErrorCode::InvalidArgument, "{}: a model of several packages; inspect one of {}", path,
+       fmt::join(names, ", "));
+}
+
 void inspect(const Options& options) {
   const std::string path = local_model(options.path, app::ModelPart::Files);
   const bool summary = !options.plan && !options.nodes && !options.mil;
   if (const auto gguf = summary ? app::find_gguf(path) : std::nullopt) {
     return show(options.json ? app::gguf_summary_json(*gguf) : app::gguf_summary_text(*gguf));
   }
+  check_is_one(path);
   const mil::Model model = mil::read_package(local_model(path, app::ModelPart::Package));
   if (options.plan && options.backend.backend != "cpu") {
     show(core_ml_plan(model, options.backend, options.json));

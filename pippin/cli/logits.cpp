@@ -34,7 +34,8 @@ NpyArray array_of(const std::vector<T>& values, std::vector<int64_t> shape) {
 }
 
 void run(const LogitsCommand& command) {
-  const app::ModelChoice choice{command.model, command.tokenizer, command.load, show_pulls()};
+  app::ModelChoice choice{command.model, command.tokenizer, command.load, show_pulls()};
+  choice.load.prediction = false;
   const app::TokenInput tokens = read_token_input(command.tokens);
   const app::Logits logits = app::compute_logits(choice, tokens, command.steps);
   const auto count = static_cast<int64_t>(logits.ids.size());

@@ -1,12 +1,14 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
 // Exit status: 0, 1 for an error, 2 for wrong usage, 3 for a valid input that Pippin does not
-// support, 4 and 5 for findings of `pippin doctor`, 128 + n after signal n (130 after Ctrl-C).
+// support, 4 and 5 for findings of `pippin doctor`, 6 to 8 for gates of `pippin release`, 128 + n
+// after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <new>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@
 #include "pippin/cli/batch/batch.h"
 #include "pippin/cli/bench/bench.h"
 #include "pippin/cli/cache.h"
+#include "pippin/cli/calibrate.h"
+#include "pippin/cli/card.h"
 #include "pippin/cli/chat.h"
 #include "pippin/cli/command_tree.h"
 #include "pippin/cli/compile.h"
@@ -27,6 +31,7 @@
 #include "pippin/cli/constrain.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/devices.h"
+#include "pippin/cli/diff.h"
 #include "pippin/cli/doctor.h"
 #include "pippin/cli/embed.h"
 #include "pippin/cli/inspect.h"
@@ -35,8 +40,11 @@
 #include "pippin/cli/logits.h"
 #include "pippin/cli/options/backend.h"
 #include "pippin/cli/options/suggest.h"
+#include "pippin/cli/plan.h"
 #include "pippin/cli/predict.h"
 #include "pippin/cli/pull.h"
+#include "pippin/cli/push.h"
+#include "pippin/cli/release/release.h"
 #include "pippin/cli/repackage.h"
 #include "pippin/cli/rm.h"
 #include "pippin/cli/run.h"
@@ -116,7 +124,11 @@ int run(int argc, char** argv) {
   pippin::cli::add_batch_command(app);
   pippin::cli::add_launch_command(app, exit_status);
   pippin::cli::add_bench_command(app);
+  pippin::cli::add_plan_command(app);
   pippin::cli::add_pull_command(app);
+  pippin::cli::add_card_command(app);
+  pippin::cli::add_push_command(app);
+  pippin::cli::add_release_command(app, exit_status);
   pippin::cli::add_list_command(app);
   pippin::cli::add_rm_command(app);
   pippin::cli::add_cache_command(app);
@@ -126,6 +138,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);
+  pippin::cli::add_calibrate_command(app);
   pippin::cli::add_inspect_command(app);
   pippin::cli::add_doctor_command(app, exit_status);
   pippin::cli::add_compile_command(app);
@@ -133,6 +146,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_devices_command(app);
   pippin::cli::add_logits_command(app);
   pippin::cli::add_verify_command(app, exit_status);
+  pippin::cli::add_diff_command(app, exit_status);
   pippin::cli::add_template_command(app);
   pippin::cli::add_constrain_command(app, exit_status);
   pippin::cli::add_tokenize_command(app);
@@ -160,7 +174,9 @@ int run(int argc, char** argv) {
     if (const std::string unknown = pippin::cli::unknown_command(app); !unknown.empty()) {
       return report(unknown + see_help(app), 2);
     }
-    return app.exit(success);
+    const int status = app.exit(success);
+    std::cout.flush();
+    return std::cout ? status : report("standard output: cannot write", 1);
   } catch (const CLI::RuntimeError& status) {  // the command has printed the error
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {

@@ -230,9 +230,9 @@ void predict(const PredictCommand& command) {
   trace.finish();
 }
 
-// The labels of images by a checkpoint, which has no inputs and outputs of its own.
+// The labels or maps of images by a checkpoint, which has no inputs and outputs of its own.
 void predict_images(const CLI::App& options, const PredictCommand& command) {
-  constexpr std::string_view kSuitable[] = {"--image", "--label",   "--top",
+  constexpr std::string_view kSuitable[] = {"--image", "--label",   "--top",     "--output",
                                             "--json",  "--threads", "--no-cache"};
   for (const CLI::Option* option : options.get_options()) {
     const std::string name = option->get_name();
@@ -249,6 +249,10 @@ void predict_images(const CLI::App& options, const PredictCommand& command) {
   if (!command.no_cache) labels.choice.load.compute.cache = default_load_cache();
   labels.images = command.images;
   labels.labels = command.labels;
+  labels.outputs = parse_outputs(command.outputs);
+  if (!labels.outputs.empty() && command.images.size() > 1) {
+    throw CLI::ValidationError("--output: not with several images");
+  }
   labels.top = command.top;
   labels.json = command.json;
   predict_labels(labels);
@@ -259,13 +263,15 @@ void predict_images(const CLI::App& options, const PredictCommand& command) {
 CLI::App* add_predict_command(CLI::App& app) {
   auto command = std::make_shared<PredictCommand>();
   CLI::App* sub = app.add_subcommand(
-      "predict", "Run any package on arrays or pictures, or a classifier on images");
+      "predict",
+      "Run any package on arrays or pictures, or a classifier or a model of maps on images");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("PACKAGE", command->model, "",
-         "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one; with --image a "
-         "classifier's folder, or org/name")
+  option(
+      "PACKAGE", command->model, "",
+      "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one; with --image the "
+      "folder of a checkpoint, or org/name")
       ->required();
   option("--function", command->function, "NAME",
          "Function to run (default: the default function of the model)");
@@ -274,8 +280,10 @@ CLI::App* add_predict_command(CLI::App& app) {
       "in.npz, NAME=file.npy, NAME=0.5, for images NAME=file.png, .jpg, .bmp, .ppm, .pgm, or rows "
       "to predict one after another: rows.json, .jsonl, .csv; repeatable");
   CLI::Option* image =
-      option("--image", command->images, "FILE",
-             "Print the labels of an image, by an image classifier's folder; repeatable")
+      option(
+          "--image", command->images, "FILE",
+          "Print the labels of an image, or of its places, or its depth, by the folder of an image "
+          "classifier, SegFormer or Depth Anything; repeatable")
           ->allow_extra_args(false);
   option("--label", command->labels, "TEXT",
          "With --image: a label to choose from, in words, by a model of texts and images (CLIP, "

@@ -24,6 +24,7 @@
 #include "pippin/cli/options/image_files.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/pull_display.h"
+#include "pippin/cli/options/ranks.h"
 #include "pippin/cli/options/sampling_options.h"
 #include "pippin/cli/prompt.h"
 #include "pippin/io/frame_files.h"
@@ -194,12 +195,14 @@ int run(const RunCommand& command) {
   }
   const std::optional<app::AnswerForm> form = command.form.form();
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
+  app::ModelChoice choice{arguments.model, command.tokenizer, command.load, show_pulls()};
+  choice.load.slide = command.overflow == "shift";
+  choice.load.prediction = app::uses_prediction(command.draft);
+  if (run_as_rank(choice)) return 0;
   const std::string prompt = read_prompt(command, arguments);
 
-  runtime::LoadOptions load = command.load;
-  load.slide = command.overflow == "shift";
   const auto start = std::chrono::steady_clock::now();
-  LoadedModel model = app::open_model({arguments.model, command.tokenizer, load, show_pulls()});
+  LoadedModel model = app::open_model(choice);
   RunReport report;
   report.load_seconds = seconds_since(start);
   report.model = arguments.model.empty() ? "demo" : arguments.model;
@@ -250,14 +253,16 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
          "An image before the prompt, for a model that takes images; repeatable. With --raw, the "
          "prompt may place images with the model's placeholder")
       ->allow_extra_args(false);
-  option("--video", command->videos, "PATH",
-         "A video before the prompt: an animated GIF, PNG or WebP, or a folder with a picture per "
-         "frame; repeatable")
-      ->allow_extra_args(false);
+  CLI::Option* const video =
+      option("--video", command->videos, "PATH",
+             "A video before the prompt: an animated GIF, PNG or WebP, or a folder with a picture "
+             "per frame; repeatable")
+          ->allow_extra_args(false);
   option("--fps", command->fps, "N",
          "Frames per second of a video that the model sees, and that a folder has (the model's "
          "own, usually 2)")
-      ->check(CLI::Range(0.01, 1000.0).description(""));
+      ->check(CLI::Range(0.01, 1000.0).description(""))
+      ->needs(video);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")
       ->allow_extra_args(false);

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/open/voice_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
@@ -20,6 +22,7 @@
 #include "pippin/cli/options/model_options.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/presets.h"
+#include "pippin/cli/options/ranks.h"
 #include "pippin/cli/options/tool_options.h"
 #include "pippin/cli/service_manager.h"
 #include "pippin/io/json.h"
@@ -171,6 +174,19 @@ std::vector<server::ModelEntry> find_models(const ServeCommand& command) {
   return models;
 }
 
+// Models of voice are opened with models of speech, most of which are loaded on request. Throws
+// like open_voice(), so that an unsuitable one is reported at start.
+void check_voices(const server::ModelListOptions& options) {
+  std::set<std::string> checked;
+  const auto check = [&](const app::ModelChoice& choice) {
+    if (!choice.vad.empty() && checked.insert(choice.vad).second) app::open_voice(choice);
+  };
+  check(options.choice);
+  for (const server::ModelEntry& model : options.models) {
+    if (model.settings != nullptr) check(model.settings->choice);
+  }
+}
+
 void serve(ServeCommand& command) {
   guard_mapped_files(MappedGuard::MarkFile);  // other models keep running
   server::Options options = command.options;
@@ -193,6 +209,7 @@ void serve(ServeCommand& command) {
   static_cast<server::ModelSettings&>(options.models) = command.model_options.settings();
   options.models.max_bytes = command.max_model_memory;
   options.models.models = find_models(command);
+  if (serve_as_rank(options.models)) return;
   options.responses.folder = options.models.scheduler.cache_disk;
   if (!command.quiet) {
     const bool as_json = command.log_format == "json";
@@ -208,6 +225,7 @@ void serve(ServeCommand& command) {
   const LogScope log(command.verbose ? LogLevel::Debug
                      : command.quiet ? LogLevel::Warn
                                      : LogLevel::Info);
+  check_voices(options.models);
   server::Server server(std::move(options));
   for (const std::string& url : server.urls()) {
     std::fprintf(stderr, "pippin: listening at %s\n", url.c_str());
@@ -299,6 +317,7 @@ CLI::App* add_serve_command(CLI::App& app) {
       "/v1/messages (Anthropic), /v1/embeddings, /v1/rerank, /v1/score, /v1/files, /v1/batches,\n"
       "/completion, /infill,\n"
       "/tokenize, /detokenize, /apply-template, /health, /props, /metrics, /slots, /status,\n"
+      "/lora-adapters,\n"
       "/models/load and unload, ollama's /api/chat, generate, embed, tags, show, ps, pull, copy,\n"
       "delete and version.\n"
       "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");

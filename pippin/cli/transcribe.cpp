@@ -30,6 +30,7 @@
 #include "pippin/sound/sound_reader.h"
 #include "pippin/speech/languages.h"
 #include "pippin/speech/transcriber.h"
+#include "pippin/speech/writers/formats.h"
 
 namespace pippin::cli {
 namespace {
@@ -182,6 +183,17 @@ speech::Transcription transcribe_sound(const std::string& file, const app::Speec
   return with_context(file, [&] { return model.transcribe(samples, options, events); });
 }
 
+// Of a file; JSON of several files is printed as JSON Lines.
+std::string written(const TranscribeCommand& command, const speech::TranscribeOptions& options,
+                    const speech::Transcription& transcription, speech::Format format) {
+  if (format != speech::Format::Json) {
+    return speech::write_transcription(transcription, format, command.arguments.subtitles);
+  }
+  const bool in_one_line = command.files.size() > 1 && command.output_dir.empty();
+  return speech::write_json(transcription,
+                            {.with_words = options.word_timestamps, .in_one_line = in_one_line});
+}
+
 // Transcribes one file; prints its text as it is recognized if `prints_text`.
 speech::Transcription transcribe_file(const TranscribeCommand& command,
                                       const app::SpeechToText& model,
@@ -267,8 +279,7 @@ void transcribe(TranscribeCommand command) {
         transcribe_file(command, model, options, file, prints_text);
     if (prints_text) continue;
     for (const speech::Format format : formats) {
-      const std::string text =
-          speech::write_transcription(transcription, format, command.arguments.subtitles);
+      const std::string text = written(command, options, transcription, format);
       if (writes_files) {
         write_file(fs::path(command.output_dir) /
                        fmt::format("{}.{}", stem_of(file), speech::format_name(format)),

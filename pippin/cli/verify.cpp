@@ -8,6 +8,9 @@
 
 #include "pippin/app/facts/report_json.h"
 #include "pippin/app/verify.h"
+#include "pippin/app/verify_corpus.h"
+#include "pippin/cli/batch/batch_script.h"
+#include "pippin/cli/batch/crash_mark.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/progress.h"
 #include "pippin/cli/options/pull_display.h"
@@ -23,6 +26,7 @@ struct VerifyCommand {
   TokenArguments tokens;
   runtime::LoadOptions load;
   app::VerifyOptions options;
+  app::CorpusOptions corpus;
   bool json = false;
 };
 
@@ -38,10 +42,11 @@ std::string table_of(const Agreement& result, bool is_of_sound) {
     text += fmt::format("perplexity          {:.4f}, source {:.4f}\n", result.perplexity,
                         result.source_perplexity);
   }
-  text += result.first_difference
-              ? fmt::format("greedy text         token {} of {} differs\n",
-                            *result.first_difference, result.greedy_tokens)
-              : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
+  if (result.greedy_tokens > 0)
+    text += result.first_difference
+                ? fmt::format("greedy text         token {} of {} differs\n",
+                              *result.first_difference, result.greedy_tokens)
+                : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
   if (result.image_difference) {
     text += fmt::format("rows of images      differ by {:.2e}\n", *result.image_difference);
   }
@@ -59,26 +64,69 @@ std::string table_of(const Agreement& result, bool is_of_sound) {
   return text;
 }
 
+void print_broken(const app::VerifyResult& result) {
+  for (const std::string& line : result.broken) {
+    std::fprintf(stderr, "pippin: %s\n", line.c_str());
+  }
+}
+
+int run_corpus(const VerifyCommand& command, const app::ModelChoice& model,
+               const app::ModelChoice& source) {
+  if (command.corpus.folder.empty()) throw CLI::RequiredError("--output");
+  app::CorpusOptions corpus = command.corpus;
+  corpus.first_share = first_share();
+  corpus.mark_crashes = mark_crashes;
+  app::CorpusResult result;
+  {
+    Progress bar("Comparing", command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
+                 "texts");
+    corpus.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
+    result = app::verify_corpus(model, source, corpus, command.options);
+  }
+  print_out(command.json ? app::to_json(result) + "\n"
+                         : fmt::format("texts compared      {}\n{}", result.texts - result.failed,
+                                       table_of(result.result.agreement, true)));
+  if (result.failed > 0) {
+    fmt::print(stderr, "pippin: {} of {} texts could not be compared, first {}\n", result.failed,
+               result.texts, result.first_failure);
+  }
+  print_broken(result.result);
+  return result.result.holds() && result.failed == 0 ? 0 : 1;
+}
+
 int run(const VerifyCommand& command) {
   const bool is_of_sound = !command.sound.empty();
+  const bool is_corpus = !command.corpus.input.empty();
   const TokenArguments& given = command.tokens;
   const bool has_tokens = !given.text.empty() || !given.ids.empty() || !given.images.empty();
+  if (is_corpus && (has_tokens || is_of_sound)) {
+    throw CLI::ValidationError("--corpus goes without --ids, --text, --image and --sound");
+  }
+  if (!is_corpus && (!command.corpus.folder.empty() || command.corpus.shard > 0)) {
+    throw CLI::ValidationError("--output and --shard go with --corpus");
+  }
   if (is_of_sound && has_tokens) {
     throw CLI::ValidationError(
         "--sound is for models of speech, --ids, --text and --image for others");
   }
-  if (!is_of_sound && !has_tokens) {
-    throw CLI::ValidationError("one of --ids, --text, --image and --sound is needed");
+  if (!is_of_sound && !has_tokens && !is_corpus) {
+    throw CLI::ValidationError("one of --ids, --text, --image, --sound and --corpus is needed");
   }
-  const app::TokenInput tokens = is_of_sound ? app::TokenInput() : read_token_input(command.tokens);
+  const app::TokenInput tokens =
+      is_of_sound || is_corpus ? app::TokenInput() : read_token_input(command.tokens);
   runtime::LoadOptions source_load = command.load;
   source_load.adapter.clear();
+  source_load.cache_type = engine::CacheType::F16;
   source_load.compute.device = nullptr;  // the reference runs on the CPU
+  source_load.prediction = false;
+  runtime::LoadOptions load = command.load;
+  load.prediction = false;
   const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
   // Models of speech may need it as well.
   const app::ModelChoice model{command.model,
-                               is_of_sound || !given.images.empty() ? command.tokenizer : "",
-                               command.load, show_pulls()};
+                               is_of_sound || !given.images.empty() ? command.tokenizer : "", load,
+                               show_pulls()};
+  if (is_corpus) return run_corpus(command, model, source);
   app::VerifyResult result;
   {
     Progress bar("Comparing", command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
@@ -89,9 +137,7 @@ int run(const VerifyCommand& command) {
                          : app::verify(model, source, tokens, options);
   }
   print_out(command.json ? app::to_json(result) + "\n" : table_of(result.agreement, is_of_sound));
-  for (const std::string& line : result.broken) {
-    std::fprintf(stderr, "pippin: %s\n", line.c_str());
-  }
+  print_broken(result);
   return result.holds() ? 0 : 1;
 }
 
@@ -114,6 +160,13 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
          "An image before the text, for models that take images; repeatable")
       ->allow_extra_args(false);
   option("--sound", command->sound, "FILE", "A recording, for models of speech");
+  option("--corpus", command->corpus.input, "FILE",
+         "Many texts, one on each line, or objects with \"text\" (.jsonl), for any number of "
+         "processes");
+  option("-o,--output", command->corpus.folder, "OUT", "With --corpus: folder of the job");
+  option("--shard", command->corpus.shard, "N",
+         "With --corpus: texts that a process takes at once (a 256th of the file, 16 to 512)")
+      ->check(between(1));
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a SRC without one");
   option("--window", command->options.agreement.window, "N", "Tokens of the text per window (512)")
       ->check(between(1));
@@ -134,7 +187,9 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   sub->add_flag("--same-greedy", limits.same_greedy, "Require the same greedy text");
   add_load_options(*sub, command->load);
   sub->add_flag("--json", command->json, "Print the result as JSON");
-  sub->footer("Exit status 1: a limit is exceeded; stderr says which.");
+  sub->footer(
+      "Exit status 1: a limit is exceeded; stderr says which. Processes with the same --output\n"
+      "share a corpus; after a crash or Ctrl-C, the same command goes on.");
   sub->callback([command, &exit_status] { exit_status = run(*command); });
   return sub;
 }

@@ -26,9 +26,10 @@ constexpr int64_t kMinCalibrationTokens = 256;
 std::vector<int32_t> calibration_tokens(const std::string& file,
                                         const std::filesystem::path& tokenizer, int64_t max_tokens);
 
-// Collects the inputs of linear, of 1x1 conv, and of matmul with a constant right operand, but not
-// those of an embedding table that is also the head. Reads the text on first use. `model` is the
-// source: a language model of the stateful family (otherwise Unsupported).
+// Collects the inputs of linear, of 1x1 conv, and of matmul with a constant right operand; for an
+// embedding table that is also the head, the head's inputs and a part that is the same for all.
+// Reads the text on first use. `model` is the source: a language model of the stateful family
+// (otherwise Unsupported).
 std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vector<int32_t> ids,
                                                      const CalibrationOptions& options = {});
 

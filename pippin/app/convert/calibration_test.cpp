@@ -1,10 +1,13 @@
 #include "pippin/app/convert/calibration.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/mil/ops/product.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {
@@ -63,6 +66,38 @@ TEST(Calibration, GoesOnAfterACancelledReading) {
     ASSERT_NE(moments, nullptr) << weight;
     EXPECT_EQ(moments->samples, 300) << weight;
     EXPECT_EQ(moments->products, whole->products) << weight;
+  }
+}
+
+// Its rows are read by ids as well, so they count for themselves, apart from the head's inputs.
+TEST(Calibration, TablesThatAreHeadsHaveInputs) {
+  const mil::Model model = demo();
+  const auto calibration = calibrate(demo(), some_ids());
+  const auto& block = model.program.function("main").block();
+  std::set<const mil::Var*> tables;
+  const mil::Var* table = nullptr;
+  for (const auto& operation : block.operations()) {
+    if (operation->type() == "gather") tables.insert(operation->input_var("x"));
+    const auto product = mil::product_of(*operation);
+    if (product && tables.count(product->operands[1].var()) != 0) {
+      table = product->operands[1].var();
+    }
+  }
+  ASSERT_NE(table, nullptr);
+  const auto moments = calibration->moments(table->name);
+  ASSERT_NE(moments, nullptr);
+  EXPECT_EQ(moments->size, table->type.dims[1]);
+  EXPECT_EQ(moments->samples, 300);
+  // The squares of a norm's results, and a tenth of their mean.
+  double trace = 0;
+  for (int64_t i = 0; i < moments->size; ++i) {
+    trace += double{moments->products[static_cast<size_t>(i * (moments->size + 1))]};
+  }
+  const auto again = calibration->moments(table->name);
+  EXPECT_EQ(again->products, moments->products);
+  for (int64_t i = 0; i < moments->size; ++i) {
+    EXPECT_GE(double{moments->products[static_cast<size_t>(i * (moments->size + 1))]},
+              0.09 * trace / static_cast<double>(moments->size));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -71,29 +72,50 @@ Scheme scheme_of(const CompressOptions& options) {
 }
 
 compress::Recipe recipe_of_mixed(const CompressOptions& options) {
-  if (!options.quantize.empty() || options.palettize != 0 || !options.tensors.empty() ||
-      options.prune > 0) {
-    fail(ErrorCode::InvalidArgument,
-         "--mixed chooses palettes itself: no --quantize, --palettize, --prune or --tensor");
+  if (options.mixed != 0 && options.target_size != 0) {
+    refuse("--mixed and --target-size exclude each other");
   }
-  if (!(options.mixed >= 2 && options.mixed <= 8)) {
-    fail(ErrorCode::InvalidArgument, "--mixed {:g}: palettes have 2 to 8 bits", options.mixed);
+  const char* option = options.mixed != 0 ? "--mixed" : "--target-size";
+  const bool parts = !options.lut_embeddings.empty() || !options.lut_ffn.empty() ||
+                     !options.lut_head.empty() || !options.tensors.empty();
+  if (parts || !scheme_of(options).is_none()) {
+    fail(ErrorCode::InvalidArgument,
+         "{} chooses forms itself: no --quantize, --palettize, --prune, --n-m-ratio, --lut-... or "
+         "--tensor",
+         option);
+  }
+  if (options.mixed != 0 && !(options.mixed >= 2 && options.mixed <= 8)) {
+    fail(ErrorCode::InvalidArgument, "--mixed {:g}: forms have 2 to 8 bits", options.mixed);
   }
   if (options.calibrate.empty()) {
-    fail(ErrorCode::InvalidArgument, "--mixed needs a text to measure on: --calibrate FILE");
+    fail(ErrorCode::InvalidArgument, "{} needs a text to measure on: --calibrate FILE", option);
+  }
+  if (std::filesystem::is_directory(options.calibrate)) {
+    fail(ErrorCode::InvalidArgument, "{} measures on a text: --calibrate FILE, not the folder {}",
+         option, options.calibrate);
   }
   compress::Recipe recipe;
   recipe.only = options.only;
   recipe.except = options.except;
   recipe.exempt = options.exempt;
   recipe.min_elements = options.min_elements;
+  recipe.rounds = options.calibrate_rounds;
   return recipe;
 }
 
 }  // namespace
 
 std::optional<compress::Recipe> recipe_of(const CompressOptions& options) {
-  if (options.mixed != 0) return recipe_of_mixed(options);
+  if (options.calibrate_rounds < 0) refuse("--calibrate-rounds is 0 or more");
+  if (options.calibrate.empty() && options.calibration_ids.empty() &&
+      options.calibrate_rounds != CompressOptions().calibrate_rounds) {
+    refuse("--calibrate-rounds needs --calibrate");
+  }
+  if (options.scale_inputs &&
+      (options.calibrate.empty() || std::filesystem::is_directory(options.calibrate))) {
+    refuse("--scale-inputs measures errors on a text: --calibrate FILE");
+  }
+  if (options.mixed != 0 || options.target_size != 0) return recipe_of_mixed(options);
   compress::Recipe recipe;
   recipe.scheme = scheme_of(options);
   const auto part = [](const std::string& text) -> std::optional<Scheme> {
@@ -115,6 +137,7 @@ std::optional<compress::Recipe> recipe_of(const CompressOptions& options) {
   recipe.except = options.except;
   recipe.exempt = options.exempt;
   recipe.min_elements = options.min_elements;
+  recipe.rounds = options.calibrate_rounds;
   const bool parts = recipe.embeddings || recipe.ffn || recipe.head;
   if (!recipe.scheme.is_none() || parts || !recipe.tensors.empty()) return recipe;
   if (!recipe.only.empty() || !recipe.except.empty()) {

@@ -28,6 +28,8 @@ struct CompressOptions {
   int cluster_dim = 1;             // channels that share an index, up to 16
   std::string lut_dtype;           // "int8": integers with a scale
   bool per_channel_scale = false;  // divides channels by their magnitude
+  // With `calibrate`: scales inputs in the norms before them (app/convert/input_scales.h).
+  bool scale_inputs = false;
   // Palettes for parts of a language model: "none", "BITS" or "BITS,GROUP"; empty: like all others.
   std::string lut_embeddings, lut_ffn, lut_head;
 
@@ -42,16 +44,17 @@ struct CompressOptions {
   int64_t min_elements = 2048;       // smaller weights are not compressed
 
   // A text file that the model reads first, to quantize with error feedback
-  // (app/convert/calibration.h);
-  // "-": stdin; empty: none.
+  // (app/convert/calibration.h), or a folder of app/convert/calibration_corpus.h; "-": stdin;
+  // empty: none.
   std::string calibrate;
   int64_t calibrate_tokens = 4096;  // number of tokens to read from it
+  int calibrate_rounds = 4;         // of improvement after error feedback (compress/improve.h)
   // The text's tokens, if it has been read already. Empty: it is read.
   std::vector<int32_t> calibration_ids;
-  // The average bits of palettes of 2 to 8 bits, with more bits for weights that matter for the
-  // text (app/convert/mixed.h), in groups of this many channels; 0: the same for all.
+  // The average bits of forms of 2 to 8 bits, with more bits for weights that matter for the text
+  // (app/convert/mixed.h); 0: the same for all.
   double mixed = 0;
-  int64_t mixed_group = 16;
+  uint64_t target_size = 0;  // instead of `mixed`: bytes of the package; 0: any
 
   int threads = 0;  // 0: one per core
 };

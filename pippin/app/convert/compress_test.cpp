@@ -4,9 +4,12 @@
 
 #include "pippin/app/convert/compress_options.h"
 #include "pippin/app/convert/convert.h"
+#include "pippin/app/convert/package_output.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/mil/package/package_size.h"
 
 namespace pippin::app {
 namespace {
@@ -80,6 +83,49 @@ TEST(Compress, SaysWhatItCost) {
   EXPECT_ERROR(compress_package(plain, absent, options), ErrorCode::InvalidArgument,
                "the pattern 'no_such_*' matches no weight");
   EXPECT_FALSE(fs::exists(absent));
+}
+
+TEST(Compress, SizesOfPackagesAreKnownBeforehand) {
+  TempDir scratch;
+  const fs::path plain = scratch / "plain.mlpackage", small = scratch / "small.mlpackage";
+  convert(demo_model_folder(), plain);
+  const auto extra_files = mil::read_extra_files(plain);
+  EXPECT_EQ(mil::package_bytes(read_to_rewrite(plain), extra_files), folder_bytes(plain));
+  // Palettes of 2 bits for all channels have 4 entries, which are stored in the program.
+  for (const char* scheme : {"int4", "uint4:asymmetric:block:64", "lut2", "lut3:16", "int8"}) {
+    mil::Model model = read_to_rewrite(plain);
+    compress::Recipe recipe;
+    recipe.scheme = compress::parse_scheme(scheme);
+    recipe.only = {"*layers_0_*"};
+    compress::compress(model, recipe);
+    const uint64_t expected = mil::package_bytes(model, extra_files);
+    mil::WriteOptions write;
+    write.extra_files = extra_files;
+    mil::write_package(model, small, write);
+    EXPECT_EQ(expected, folder_bytes(small)) << scheme;
+  }
+}
+
+TEST(CompressOptions, MixedFormsHaveOneBudget) {
+  const auto refused = [](auto change, const char* message) {
+    CompressOptions changed;
+    changed.calibrate = "text";
+    changed.target_size = 1000;
+    change(changed);
+    EXPECT_ERROR(recipe_of(changed), ErrorCode::InvalidArgument, message);
+  };
+  CompressOptions options;
+  options.calibrate = "text";
+  options.target_size = 1000;
+  ASSERT_TRUE(recipe_of(options));
+  EXPECT_TRUE(recipe_of(options)->scheme.is_none());
+  refused([](auto& o) { o.mixed = 4; }, "--mixed and --target-size exclude each other");
+  refused([](auto& o) { o.calibrate = ""; }, "--target-size needs a text to measure on");
+  refused([](auto& o) { o.calibrate = "/"; }, "--target-size measures on a text: --calibrate FILE");
+  refused([](auto& o) { o.quantize = "int4"; }, "--target-size chooses forms itself");
+  refused([](auto& o) { o.n_m_ratio = "2:4"; }, "--target-size chooses forms itself");
+  refused([](auto& o) { o.lut_head = "4"; }, "--target-size chooses forms itself");
+  refused([](auto& o) { o.target_size = 0, o.mixed = 9; }, "--mixed 9: forms have 2 to 8 bits");
 }
 
 }  // namespace

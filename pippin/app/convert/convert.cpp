@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 
 #include "pippin/app/convert/calibration.h"
+#include "pippin/app/convert/calibration_corpus.h"
 #include "pippin/app/convert/compress.h"
-#include "pippin/app/convert/convert_classifier.h"
 #include "pippin/app/convert/convert_encoder.h"
 #include "pippin/app/convert/convert_family.h"
+#include "pippin/app/convert/convert_image.h"
 #include "pippin/app/convert/convert_speech.h"
 #include "pippin/app/convert/convert_vision.h"
 #include "pippin/app/convert/package_output.h"
@@ -134,8 +135,9 @@ std::optional<compress::Recipe> checked_recipe(const fs::path& source,
   check_source(source, options.random_weights);
   auto recipe = recipe_of(compression_of(options));
   if (!recipe && !options.compression.calibrate.empty()) {
-    fail(ErrorCode::InvalidArgument,
-         "--calibrate without a way to compress: --quantize, --palettize or --mixed");
+    fail(
+        ErrorCode::InvalidArgument,
+        "--calibrate without a way to compress: --quantize, --palettize, --mixed or --target-size");
   }
   check_family(options);
   check_norms(options);
@@ -166,7 +168,7 @@ CompressPackageOptions calibrated_options(const fs::path& source, const ConvertO
   compress.compression = compression_of(options);
   compress.progress = options.progress;
   auto& ids = compress.compression.calibration_ids;
-  if (ids.empty()) {
+  if (ids.empty() && !is_calibration_folder(options.compression.calibrate)) {
     ids = calibration_tokens(options.compression.calibrate, models::text_folder(source),
                              options.compression.calibrate_tokens);
   }
@@ -199,11 +201,19 @@ ConvertResult convert_calibrated_folder(const fs::path& source, const fs::path& 
                                         const ConvertOptions& options) {
   const fs::path target = output.has_filename() ? output : output.parent_path();
   check_folder_output(target);
-  const CompressPackageOptions compress = calibrated_options(source, options);
+  CompressPackageOptions compress = calibrated_options(source, options);
   PendingOutput pending(target);
   ConvertResult result = convert_to_folder(source, pending.path(), options, std::nullopt);
   const fs::path language = pending.path() / fmt::format("{}{}", families::vision::kLanguagePart,
                                                          families::kPackageEnding);
+  if (uint64_t& size = compress.compression.target_size; size > 0) {
+    const uint64_t others = folder_bytes(pending.path()) - folder_bytes(language);
+    if (others >= size) {
+      fail(ErrorCode::InvalidArgument,
+           "--target-size {}: the parts other than the language model take {} bytes", size, others);
+    }
+    size -= others;
+  }
   add_compressed(compress_package(language, language, compress), result);
   result.bytes = folder_bytes(pending.path());
   pending.commit();
@@ -229,8 +239,8 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
          source.string());
   }
   if (makes_speech(source, options)) return convert_speech(source, output, options, recipe);
-  if (makes_classifier(source, options)) {
-    return convert_classifier(source, output, options, recipe);
+  if (makes_image_package(source, options)) {
+    return convert_image(source, output, options, recipe);
   }
   if (makes_encoder(source, options)) {
     if (!options.norms.empty()) {
@@ -245,6 +255,7 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
   if (has_vision || options.family != families::stateful::kName) {
     return convert_to_folder(source, output, options, recipe);
   }
+  warn_without_vision(source, output, options);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
   return convert_to_package(source, output, options, recipe);
 }

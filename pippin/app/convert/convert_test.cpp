@@ -166,7 +166,7 @@ TEST(Convert, RefusesOptionsThatCannotBe) {
   options.family = "anemll";
   refused(options, "--calibrate: only for --family stateful, not anemll");
   options.compression.palettize = 4;
-  refused(options, "--mixed chooses palettes itself");
+  refused(options, "--mixed chooses forms itself");
 
   write_file(scratch / "config.json", "{}");
   EXPECT_ERROR(check_convert_options(scratch / "config.json", {}), ErrorCode::InvalidArgument,

@@ -30,10 +30,6 @@ using Files = std::map<std::string, std::string>;
 
 constexpr const char* kText = "ab a<x>bab";
 
-fs::path demo() {
-  return source_dir() / "pippin/demo/model";
-}
-
 // As many ranks as GPT-2's encoding has: the bytes, and tokens that no text here uses.
 std::string tiktoken() {
   std::string text;
@@ -55,8 +51,9 @@ struct Kind {
 const Kind kKinds[] = {
     {"TokenizerJson",
      [] {
-       return Files{{"tokenizer.json", read_file(demo() / "tokenizer.json")},
-                    {"tokenizer_config.json", read_file(demo() / "tokenizer_config.json")}};
+       return Files{
+           {"tokenizer.json", read_file(demo_model_folder() / "tokenizer.json")},
+           {"tokenizer_config.json", read_file(demo_model_folder() / "tokenizer_config.json")}};
      }},
     {"TokenizerModel",
      [] {
@@ -88,7 +85,7 @@ const Kind kKinds[] = {
 void write_model(const fs::path& folder, const Files& files) {
   fs::create_directories(folder);
   for (const char* name : {"config.json", "generation_config.json", "model.safetensors"}) {
-    fs::copy_file(demo() / name, folder / name);
+    fs::copy_file(demo_model_folder() / name, folder / name);
   }
   for (const auto& [name, content] : files) {
     fs::create_directories((folder / name).parent_path());

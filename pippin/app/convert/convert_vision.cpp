@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/convert/package_output.h"
 #include "pippin/app/convert/write_converted.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/families/vision.h"
@@ -17,6 +19,7 @@
 #include "pippin/io/json.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/model_source.h"
+#include "pippin/models/vision/fastvlm.h"
 #include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
@@ -53,13 +56,32 @@ std::string text_of(const Shapes& shapes) {
   return text;
 }
 
+// FastVLM's tower, which is a package itself, and the projector after it.
+mil::Model packaged_tower(const models::VisionModel& model, const models::FastVlm& tower,
+                          const image::VisionShape& shape, const fs::path& package) {
+  if (!(tower.shape() == shape)) {
+    fail(ErrorCode::InvalidArgument, "{}: takes {}, images become {}", package.string(),
+         image::to_string(tower.shape()), image::to_string(shape));
+  }
+  mil::Model program = tower.build();
+  program.metadata = model.empty_package(mil::Opset::CoreML6).metadata;
+  return program;
+}
+
 models::PackagePart tower_part(const fs::path& source, const ConvertOptions& options) {
   using Kind = models::PackagePart::Kind;
   const models::VisionModel tower(source);
   models::PackagePart part;
   part.kind = options.compress_vision ? Kind::Layers : Kind::Helper;
   part.stem = vision::kPart;
-  part.model = tower.build(choose_image_shape(tower, source, options.image_size));
+  const image::VisionShape shape = choose_image_shape(tower, source, options.image_size);
+  const auto package = models::FastVlm::find_tower(source);
+  if (package) {
+    const models::FastVlm packaged(source, *package, models::BuildOptions::Compute::Float16Package);
+    part.model = packaged_tower(tower, packaged, shape, *package);
+  } else {
+    part.model = tower.build(shape);
+  }
   if (const auto& size = options.image_size) {
     part.model.metadata.user_defined[vision::kImageKey] =
         fmt::format("{}x{}", size->height, size->width);
@@ -78,6 +100,19 @@ std::string meta_of(const mil::Model& language, int64_t context) {
       .member("pippin_version", metadata.at(families::kVersionKey))
       .end_object();
   return json.text() + "\n";
+}
+
+// Why no package of a tower can be made of the source; null if one can.
+const char* no_vision_reason(const fs::path& source, const ConvertOptions& options) {
+  if (options.random_weights) return "not with --random-weights";
+  if (models::is_made_of_packages(source)) {
+    return "not for a package: the vision tower is made of the checkpoint";
+  }
+  if ((!models::VisionModel::is_in(source) && !models::FastVlm::find_tower(source)) ||
+      !image::ImageProcessor::is_in(models::text_folder(source))) {
+    return "the model has no vision tower with an image processor";
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -116,18 +151,19 @@ bool makes_vision(const fs::path& source, const fs::path& output, const ConvertO
   const char* const option = vision_option(options);
   const bool is_asked = option != nullptr || output.extension() != families::kPackageEnding;
   if (!is_asked || options.family != families::stateful::kName) return false;
-  const char* reason = nullptr;
-  if (options.random_weights) {
-    reason = "not with --random-weights";
-  } else if (models::is_made_of_packages(source)) {
-    reason = "not for a package: the vision tower is made of the checkpoint";
-  } else if (!models::VisionModel::is_in(source) ||
-             !image::ImageProcessor::is_in(models::text_folder(source))) {
-    reason = "the model has no vision tower with an image processor";
-  }
+  const char* const reason = no_vision_reason(source, options);
   if (reason == nullptr) return true;
   if (option != nullptr) fail(ErrorCode::InvalidArgument, "{}: {}", option, reason);
   return false;
+}
+
+void warn_without_vision(const fs::path& source, const fs::path& output,
+                         const ConvertOptions& options) {
+  if (options.family != families::stateful::kName) return;
+  if (no_vision_reason(source, options) != nullptr) return;
+  check_package_output(output);  // an error is the only line
+  log_warn("{}: the language model alone; an output without {} has the vision tower as well",
+           output.string(), families::kPackageEnding);
 }
 
 void refuse_vision_options(const ConvertOptions& options, const char* what) {

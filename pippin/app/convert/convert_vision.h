@@ -19,6 +19,11 @@ namespace pippin::app {
 bool makes_vision(const std::filesystem::path& source, const std::filesystem::path& output,
                   const ConvertOptions& options);
 
+// For a source that makes_vision() rejects: logs a warning if only the output's name does that, so
+// that the package lacks the tower of the source. Throws like check_package_output().
+void warn_without_vision(const std::filesystem::path& source, const std::filesystem::path& output,
+                         const ConvertOptions& options);
+
 // Throws InvalidArgument for options of towers, which are not for `what`.
 void refuse_vision_options(const ConvertOptions& options, const char* what);
 

@@ -1,10 +1,11 @@
 #include "pippin/app/convert/mixed.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "pippin/app/convert/mixed_forms.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/mil/package/package.h"
@@ -14,9 +15,9 @@
 namespace pippin::app {
 namespace {
 
-constexpr std::array<int, 5> kWidths = {2, 3, 4, 6, 8};
-constexpr size_t kMeasured = 1;  // index into kWidths
-constexpr size_t kWindow = 512;  // tokens read as one sequence
+constexpr int kSizeTurns = 12;       // packages whose size is computed, at most
+constexpr double kMeasuredBits = 3;  // at least, of the form that is measured alone
+constexpr size_t kWindow = 512;      // tokens read as one sequence
 
 std::vector<float> logits_of(mil::Model model, const std::vector<int32_t>& ids, int threads,
                              size_t& vocabulary) {
@@ -57,25 +58,188 @@ double divergence(std::span<const float> source, std::span<const float> model, s
   return std::max(0.0, total / static_cast<double>(rows));
 }
 
-compress::Scheme palette(int bits, int64_t group) {
-  compress::Scheme scheme;
-  scheme.kind = compress::Scheme::Kind::Palette;
-  scheme.bits = bits;
-  scheme.group = group;
-  return scheme;
-}
+using NamedSchemes = std::vector<std::pair<std::string, compress::Scheme>>;
 
-// Weights that the group size does not divide have one palette for all channels.
-compress::Recipe with_width(const compress::Recipe& recipe, int bits, int64_t group,
-                            const std::vector<std::string>& ungrouped) {
+// A weight, its forms, and the size and cost of each.
+struct MixedWeight {
+  std::string name;
+  int64_t elements = 0;
+  std::vector<compress::Scheme> forms;
+  std::vector<MixedChoice> choices;
+};
+
+compress::Recipe with_schemes(const compress::Recipe& recipe, NamedSchemes schemes) {
   compress::Recipe result;
-  result.scheme = palette(bits, group);
-  result.only = recipe.only;
-  result.except = recipe.except;
   result.min_elements = recipe.min_elements;
-  for (const std::string& name : ungrouped) result.tensors.emplace_back(name, palette(bits, 0));
+  result.rounds = recipe.rounds;
+  result.recompress = recipe.recompress;
+  result.tensors = std::move(schemes);
   return result;
 }
+
+class Mixer {
+ public:
+  Mixer(const std::filesystem::path& package, const compress::Recipe& recipe,
+        const MixedOptions& options)
+      : package_(package), recipe_(recipe), options_(options) {
+    list_weights();
+  }
+
+  // Sets the costs of all forms, up to a factor for each weight: their errors.
+  void measure_errors() {
+    size_t most = 0;
+    for (const MixedWeight& weight : weights_) most = std::max(most, weight.forms.size());
+    using Results = std::map<std::string, compress::CompressedWeight>;
+    std::vector<Results> results(most);
+    for (size_t form = 0; form < most; ++form) {
+      for (auto& one : compressed_with(form)) results[form].emplace(one.name, std::move(one));
+    }
+    // Weight by weight: the inputs of one are needed for all of its forms.
+    for (MixedWeight& weight : weights_) {
+      for (size_t form = 0; form < weight.forms.size(); ++form) {
+        check_cancel();
+        auto& one = results[form].at(weight.name);
+        const compress::Measure measure = one.job->compute_measure();
+        weight.choices.push_back(
+            {one.bytes_after, measure.calibrated ? measure.output_error : measure.squared_error});
+        one.job.reset();
+      }
+    }
+  }
+
+  // Multiplies the costs by the divergence that an error of 1 causes in the next-token
+  // distributions.
+  void measure_effects(const std::vector<int32_t>& ids) {
+    size_t vocabulary = 0;
+    const std::vector<float> source =
+        logits_of(mil::read_package(package_), ids, options_.threads, vocabulary);
+    for (size_t w = 0; w < weights_.size(); ++w) {
+      if (options_.progress) options_.progress(w, weights_.size());
+      MixedWeight& weight = weights_[w];
+      const size_t form = measured_form(weight);
+      mil::Model model = mil::read_package(package_);
+      compress::compress(model, with_schemes(recipe_, {{weight.name, weight.forms[form]}}),
+                         options_.threads, options_.statistics);
+      const std::vector<float> logits =
+          logits_of(std::move(model), ids, options_.threads, vocabulary);
+      const double lost = divergence(source, logits, vocabulary);
+      const double error = std::max(weight.choices[form].cost, 1e-300);
+      for (MixedChoice& choice : weight.choices) choice.cost *= lost / error;
+    }
+  }
+
+  compress::Recipe choose() const {
+    return options_.target_size > 0 ? choose_for_size() : choose_for_bits();
+  }
+
+ private:
+  void list_weights() {
+    compress::Recipe probe = with_schemes(recipe_, {});
+    probe.only = recipe_.only;
+    probe.except = recipe_.except;
+    probe.exempt = recipe_.exempt;
+    probe.scheme = compress::parse_scheme("lut2");  // of any sizes
+    mil::Model model = mil::read_package(package_);
+    const auto found = compress::compress(model, probe, options_.threads).compressed;
+    weights_.reserve(found.size());
+    for (const auto& one : found) {
+      const auto value_bits =
+          static_cast<int>(static_cast<int64_t>(one.bytes_before) * 8 / one.elements);
+      weights_.push_back(
+          {one.name, one.elements, mixed_forms(one.channels, one.inputs, value_bits), {}});
+    }
+  }
+
+  // All weights that have as many forms, in this one.
+  std::vector<compress::CompressedWeight> compressed_with(size_t form) const {
+    NamedSchemes schemes;
+    for (const MixedWeight& weight : weights_) {
+      if (form < weight.forms.size()) schemes.emplace_back(weight.name, weight.forms[form]);
+    }
+    mil::Model model = mil::read_package(package_);
+    return compress::compress(model, with_schemes(recipe_, std::move(schemes)), options_.threads,
+                              options_.statistics)
+        .compressed;
+  }
+
+  compress::Recipe choose_for_bits() const {
+    int64_t elements = 0;
+    for (const MixedWeight& weight : weights_) elements += weight.elements;
+    const auto budget = static_cast<uint64_t>(options_.bits * static_cast<double>(elements) / 8);
+    const uint64_t least = least_bytes();
+    if (least > budget) {
+      fail(ErrorCode::InvalidArgument,
+           "--mixed {:g}: the smallest forms take {:.2f} bits per weight", options_.bits,
+           static_cast<double>(least) * 8 / static_cast<double>(elements));
+    }
+    return recipe_within(budget);
+  }
+
+  // The size of the rest depends a little on the forms: looks for the largest budget of weights
+  // that fits.
+  compress::Recipe choose_for_size() const {
+    const uint64_t target = options_.target_size, least = least_bytes();
+    compress::Recipe best = recipe_within(least);
+    uint64_t size = options_.package_bytes(best);
+    if (size > target) {
+      fail(ErrorCode::InvalidArgument,
+           "--target-size {}: the package takes {} bytes with the smallest forms", target, size);
+    }
+    uint64_t fits = least, budget = least + (target - size), too_much = UINT64_MAX;
+    for (int turn = 0; turn < kSizeTurns && budget > fits && budget < too_much; ++turn) {
+      compress::Recipe recipe = recipe_within(budget);
+      size = options_.package_bytes(recipe);
+      if (size <= target) {
+        fits = budget;
+        best = std::move(recipe);
+        budget += target - size;
+      } else {
+        too_much = budget;
+        budget -= std::min(budget, size - target);
+      }
+    }
+    return best;
+  }
+
+  compress::Recipe recipe_within(uint64_t budget) const {
+    std::vector<std::vector<MixedChoice>> choices;
+    choices.reserve(weights_.size());
+    for (const MixedWeight& weight : weights_) choices.push_back(weight.choices);
+    const auto chosen = spend_bytes(choices, budget);
+    NamedSchemes schemes;
+    schemes.reserve(weights_.size());
+    for (size_t w = 0; w < weights_.size(); ++w) {
+      schemes.emplace_back(weights_[w].name, weights_[w].forms[chosen[w]]);
+    }
+    return with_schemes(recipe_, std::move(schemes));
+  }
+
+  uint64_t least_bytes() const {
+    uint64_t least = 0;
+    for (const MixedWeight& weight : weights_) least += smallest(weight.choices);
+    return least;
+  }
+
+  static uint64_t smallest(const std::vector<MixedChoice>& choices) {
+    const auto by_bytes = [](const auto& a, const auto& b) { return a.bytes < b.bytes; };
+    return std::min_element(choices.begin(), choices.end(), by_bytes)->bytes;
+  }
+
+  static size_t measured_form(const MixedWeight& weight) {
+    const double bytes = kMeasuredBits * static_cast<double>(weight.elements) / 8;
+    size_t form = 0;
+    while (form + 1 < weight.forms.size() &&
+           static_cast<double>(weight.choices[form].bytes) < bytes) {
+      ++form;
+    }
+    return form;
+  }
+
+  const std::filesystem::path& package_;
+  const compress::Recipe& recipe_;
+  const MixedOptions& options_;
+  std::vector<MixedWeight> weights_;
+};
 
 }  // namespace
 
@@ -113,65 +277,10 @@ std::vector<size_t> spend_bytes(const std::vector<std::vector<MixedChoice>>& wei
 
 compress::Recipe mixed_recipe(const std::filesystem::path& package, const compress::Recipe& recipe,
                               const std::vector<int32_t>& ids, const MixedOptions& options) {
-  size_t vocabulary = 0;
-  const std::vector<float> source =
-      logits_of(mil::read_package(package), ids, options.threads, vocabulary);
-  // Lists all weights, and those that the group size does not divide.
-  std::vector<std::string> ungrouped;
-  {
-    mil::Model model = mil::read_package(package);
-    const auto probe =
-        compress::compress(model, with_width(recipe, 4, options.group, {}), options.threads);
-    for (const auto& kept : probe.kept) ungrouped.push_back(kept.name);
-  }
-  std::vector<std::string> names;
-  std::vector<std::vector<MixedChoice>> choices;
-  std::vector<int64_t> groups;
-  int64_t elements = 0;
-  for (const int bits : kWidths) {
-    mil::Model model = mil::read_package(package);
-    const auto result = compress::compress(
-        model, with_width(recipe, bits, options.group, ungrouped), options.threads);
-    const bool first = names.empty();
-    for (size_t w = 0; w < result.compressed.size(); ++w) {
-      check_cancel();
-      const auto& weight = result.compressed[w];
-      if (first) {
-        names.push_back(weight.name);
-        groups.push_back(weight.scheme.group);
-        choices.emplace_back();
-        elements += weight.elements;
-      }
-      choices.at(w).push_back({weight.bytes_after, weight.job->compute_measure().squared_error});
-    }
-  }
-  for (size_t w = 0; w < names.size(); ++w) {
-    if (options.progress) options.progress(w, names.size());
-    compress::Recipe alone = with_width(recipe, kWidths[kMeasured], groups[w], {});
-    alone.only = {names[w]};
-    alone.except.clear();
-    mil::Model model = mil::read_package(package);
-    compress::compress(model, alone, options.threads);
-    const std::vector<float> logits = logits_of(std::move(model), ids, options.threads, vocabulary);
-    const double lost = divergence(source, logits, vocabulary);
-    const double error = std::max(choices[w][kMeasured].cost, 1e-300);
-    for (MixedChoice& choice : choices[w]) choice.cost *= lost / error;
-  }
-  uint64_t least = 0;
-  for (const auto& forms : choices) least += forms[0].bytes;
-  const auto budget = static_cast<uint64_t>(options.bits * static_cast<double>(elements) / 8);
-  if (least > budget) {
-    fail(ErrorCode::InvalidArgument,
-         "--mixed {:g}: palettes of {} bits take {:.2f} bits per weight already", options.bits,
-         kWidths[0], static_cast<double>(least) * 8 / static_cast<double>(elements));
-  }
-  compress::Recipe result;
-  result.min_elements = recipe.min_elements;
-  const auto chosen = spend_bytes(choices, budget);
-  for (size_t w = 0; w < names.size(); ++w) {
-    result.tensors.emplace_back(names[w], palette(kWidths[chosen[w]], groups[w]));
-  }
-  return result;
+  Mixer mixer(package, recipe, options);
+  mixer.measure_errors();
+  mixer.measure_effects(ids);
+  return mixer.choose();
 }
 
 }  // namespace pippin::app

@@ -19,10 +19,10 @@ class TextReader {
   // stateful family whose mask grows with the sequence.
   TextReader(const mil::Model& model, const CalibrationOptions& options);
 
-  // Reads the ids, window by window. After each run, calls `take` for every value of `wanted`; its
-  // elements are the execution's output of that index. Polls check_cancel().
+  // Reads the ids of each text, window by window. After each run, calls `take` for every value of
+  // `wanted`; its elements are the execution's output of that index. Polls check_cancel().
   using Take = std::function<void(size_t index, const engine::Execution& execution)>;
-  void read(std::span<const int32_t> ids, const std::vector<const mil::Var*>& wanted,
+  void read(std::span<const std::vector<int32_t>> texts, const std::vector<const mil::Var*>& wanted,
             const Take& take);
 
   ThreadPool& pool() { return pool_; }

@@ -17,6 +17,7 @@ models::BuildOptions build_options(const ConvertOptions& options) {
   build.fused_adapter = options.fused_adapter;
   build.doubled_norms = options.norms == "safe";
   build.adapters = options.adapters;
+  build.prediction = true;
   return build;
 }
 

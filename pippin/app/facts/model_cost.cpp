@@ -8,12 +8,11 @@
 #include <set>
 #include <string_view>
 
-#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/programs.h"
 #include "pippin/families/stateful.h"
 #include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
-#include "pippin/mil/package/package.h"
 
 namespace pippin::app {
 namespace {
@@ -160,7 +159,9 @@ class FunctionCost {
     const auto part = [&](auto all) {
       return static_cast<decltype(all)>(use.share * static_cast<double>(all));
     };
-    const uint64_t bytes = use.read ? read_bytes(*value.source) : 0;
+    const uint64_t stored = read_bytes(*value.source);
+    cost_.stored_bytes += stored;
+    const uint64_t bytes = use.read ? stored : 0;
     cost_.weight_bytes += part(bytes);
     if (use.read && use.share < 1) cost_.experts.push_back({bytes, use.share});
     if (use.multiplied) cost_.multiplied += part(elements);
@@ -190,8 +191,16 @@ bool is_carried(const mil::Model& model, const std::string& state) {
          ("," + names->second + ",").find("," + state + ",") != std::string::npos;
 }
 
+// The bytes of keys and values in this form.
+uint64_t stored_bytes(const mil::Feature& state, engine::CacheType type) {
+  const uint64_t bytes = bytes_of(state);
+  if (type == engine::CacheType::F16) return bytes;
+  const double bits = mil::bit_width(state.data_type);
+  return static_cast<uint64_t>(static_cast<double>(bytes) * engine::cache_bits(type) / bits);
+}
+
 void add_caches(ModelCost& cost, const mil::Model& model, const mil::FunctionDescription& function,
-                std::set<std::string>& seen) {
+                engine::CacheType type, std::set<std::string>& seen) {
   for (const mil::Feature& state : function.states) {
     if (state.shape.size() < 2 || !seen.insert(state.name).second) continue;
     if (is_carried(model, state.name)) {
@@ -199,7 +208,7 @@ void add_caches(ModelCost& cost, const mil::Model& model, const mil::FunctionDes
       continue;
     }
     // (.., slots, head_dim) in all families.
-    cost.caches.push_back({bytes_of(state), state.shape[state.shape.size() - 2]});
+    cost.caches.push_back({stored_bytes(state, type), state.shape[state.shape.size() - 2]});
   }
   for (const mil::Feature& input : function.inputs) {
     if (input.name.find("_cache") == std::string::npos || !seen.insert(input.name).second) continue;
@@ -234,7 +243,7 @@ runtime::TokenCost ModelCost::of(const runtime::BenchmarkCase& measured) const {
   return result;
 }
 
-ModelCost model_cost(const std::vector<const mil::Model*>& models) {
+ModelCost model_cost(const std::vector<const mil::Model*>& models, engine::CacheType cache_type) {
   ModelCost cost;
   std::set<const mil::TensorSource*> counted;
   std::set<std::string> caches;
@@ -249,36 +258,20 @@ ModelCost model_cost(const std::vector<const mil::Model*>& models) {
       if (name != model->default_function) add(*function);
     }
     for (const mil::FunctionDescription& function : model->functions) {
-      add_caches(cost, *model, function, caches);
+      add_caches(cost, *model, function, cache_type, caches);
     }
   }
   return cost;
 }
 
 ModelCost model_cost(const runtime::RunnableModel& runnable, const ModelChoice& given) {
-  if (runnable.program) return model_cost({runnable.program.get()});
-  const ModelChoice choice = resolve_choice(given, false);
-  auto found = runtime::find_packages(choice.path);
-  using Family = runtime::FoundPackages::Family;
-  std::vector<mil::Model> models;
-  const auto read = [&](const std::string& stem) {
-    if (!stem.empty()) models.push_back(mil::read_package(found.folder.value().package(stem)));
-  };
-  if (found.family == Family::Single) {
-    models.push_back(mil::read_package(found.package));
-  } else if (found.family == Family::Anemll) {
-    read(found.anemll.embeddings);
-    for (const std::string& stem : found.anemll.chunks) read(stem);
-    read(found.anemll.lm_head);
-  } else {
-    // The cache processor is not used in most steps.
-    for (const std::string& stem : found.windowed.chunks) read(stem);
-    read(found.windowed.logit_processor);
-  }
+  const engine::CacheType cache_type = given.load.cache_type;
+  if (runnable.program) return model_cost({runnable.program.get()}, cache_type);
+  const std::vector<NamedProgram> programs = read_programs(given);
   std::vector<const mil::Model*> pointers;
-  pointers.reserve(models.size());
-  for (const mil::Model& model : models) pointers.push_back(&model);
-  return model_cost(pointers);
+  pointers.reserve(programs.size());
+  for (const NamedProgram& program : programs) pointers.push_back(&program.model);
+  return model_cost(pointers, cache_type);
 }
 
 }  // namespace pippin::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pippin/app/open/open_model.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/mil/model.h"
 #include "pippin/runtime/benchmark.h"
 
@@ -15,6 +16,7 @@ struct ModelCost {
   // Stored size, including scales and palettes. Excludes tables from which a token takes only some
   // rows (embeddings, positions); experts count in proportion to their use.
   uint64_t weight_bytes = 0;
+  uint64_t stored_bytes = 0;  // of all weights, including the tables
   // Stored elements: for sparse weights those that are not zero, for vector palettes the vectors.
   int64_t multiplied = 0;             // in matrices that a token is multiplied with
   int64_t multiplied_for_logits = 0;  // of those, in the head
@@ -38,7 +40,8 @@ struct ModelCost {
 };
 
 // The cost of one model's packages together. Weights shared by several functions count once.
-ModelCost model_cost(const std::vector<const mil::Model*>& models);
+ModelCost model_cost(const std::vector<const mil::Model*>& models,
+                     engine::CacheType cache_type = engine::CacheType::F16);
 
 // The cost of a model from open_runnable() for the same choice. Packages that it does not keep are
 // read again.

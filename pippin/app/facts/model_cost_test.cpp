@@ -51,6 +51,12 @@ TEST(ModelCost, OfAToken) {
   EXPECT_DOUBLE_EQ(read(3, 10), 12 * per_token);
   EXPECT_DOUBLE_EQ(read(100, 100), 32 * per_token);
 
+  ModelChoice quantized = {half.string(), "", {.threads = 1}};
+  quantized.load.cache_type = engine::CacheType::Q8;
+  const ModelCost with_q8 = model_cost(open_runnable(quantized), quantized);
+  EXPECT_EQ(with_q8.caches.size(), cost.caches.size());
+  EXPECT_EQ(with_q8.caches[0].bytes * 64, cost.caches[0].bytes * 33);
+
   // Only the last token of a prompt needs the head.
   EXPECT_EQ(cost.multiplied_for_logits, kHead);
   EXPECT_DOUBLE_EQ(cost.of({BenchmarkCase::Kind::Prefill, 10, 0, {}}).operations,

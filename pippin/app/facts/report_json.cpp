@@ -1,5 +1,6 @@
 #include "pippin/app/facts/report_json.h"
 
+#include "pippin/app/facts/date.h"
 #include "pippin/io/json.h"
 
 namespace pippin::app {
@@ -72,10 +73,11 @@ std::string to_json(const CompressResult& result) {
   return writer.text();
 }
 
-std::string to_json(const VerifyResult& result) {
+namespace {
+
+void write_members(JsonWriter& writer, const VerifyResult& result) {
   const runtime::Agreement& agreement = result.agreement;
-  JsonWriter writer;
-  writer.begin_object()
+  writer.member("date", utc_now())
       .member("tokens", agreement.tokens)
       .member("mean_kl", agreement.mean_kl)
       .member("max_kl", agreement.max_kl)
@@ -101,8 +103,24 @@ std::string to_json(const VerifyResult& result) {
   writer.end_array();
   writer.key("broken").begin_array();
   for (const std::string& line : result.broken) writer.value(line);
-  writer.end_array().end_object();
-  return writer.text();
+  writer.end_array();
+}
+
+}  // namespace
+
+std::string to_json(const VerifyResult& result) {
+  JsonWriter writer;
+  writer.begin_object();
+  write_members(writer, result);
+  return writer.end_object().text();
+}
+
+std::string to_json(const CorpusResult& result) {
+  JsonWriter writer;
+  writer.begin_object().member("texts", result.texts).member("failed", result.failed);
+  writer.member("first_failure", result.first_failure);
+  write_members(writer, result.result);
+  return writer.end_object().text();
 }
 
 }  // namespace pippin::app

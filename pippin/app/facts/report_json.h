@@ -6,6 +6,7 @@
 #include "pippin/app/convert/compress.h"
 #include "pippin/app/convert/convert.h"
 #include "pippin/app/verify.h"
+#include "pippin/app/verify_corpus.h"
 
 namespace pippin::app {
 
@@ -13,5 +14,6 @@ namespace pippin::app {
 std::string to_json(const ConvertResult& result);
 std::string to_json(const CompressResult& result);
 std::string to_json(const VerifyResult& result);
+std::string to_json(const CorpusResult& result);
 
 }  // namespace pippin::app

@@ -4,6 +4,8 @@
 
 #include "pippin/app/open/hidden_output.h"
 #include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/missing_model.h"
+#include "pippin/app/open/programs.h"
 #include "pippin/app/open/speech_model.h"
 #include "pippin/app/open/vision_model.h"
 #include "pippin/base/error.h"
@@ -12,6 +14,7 @@
 #include "pippin/base/numbers/number.h"
 #include "pippin/base/platform/free_memory.h"
 #include "pippin/demo/demo_model.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder.h"
@@ -19,6 +22,7 @@
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/encoder_decoder_schema.h"
+#include "pippin/runtime/run_adapter.h"
 
 namespace pippin::app {
 namespace {
@@ -58,7 +62,26 @@ fs::path text_path(const ModelChoice& choice, const fs::path& own) {
   return choice.tokenizer;
 }
 
-mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
+ModelChoice with_names(ModelChoice choice) {
+  runtime::name_run_adapters(choice.load);
+  return choice;
+}
+
+// The options of a program that takes the adapters of the choice.
+models::BuildOptions build_options(const ModelChoice& choice) {
+  models::BuildOptions options;
+  options.context = choice.load.context;
+  options.layer_outputs = choice.layers;
+  options.rows = true;
+  options.run_adapters.reserve(choice.load.run_adapters.size());
+  for (const runtime::RunAdapter& adapter : choice.load.run_adapters) {
+    options.run_adapters.emplace_back(adapter.path);
+  }
+  options.half_adapters = choice.load.compute.precision == engine::Precision::Fast;
+  return options;
+}
+
+mil::Model build_folder(const ModelChoice& choice, const fs::path& folder, bool prediction = true) {
   if (models::only_encodes(folder)) {
     fail(ErrorCode::Unsupported,
          "{}: embeds or scores texts and writes none: `pippin embed` or `pippin rerank` runs it, "
@@ -66,7 +89,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
          models::model_name(folder, models::load_config(folder)));
   }
   if (models::text_task(folder) == models::TextTask::EncodeDecode) {
-    if (!choice.load.adapter.empty()) {
+    if (!choice.load.adapter.empty() || !choice.load.run_adapters.empty()) {
       fail(ErrorCode::Unsupported, "{}: adapters are not supported for encoder-decoder models",
            folder.string());
     }
@@ -75,14 +98,35 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
                                           .compute = models::BuildOptions::Compute::Float32Direct,
                                           .attend = !choice.load.encoder.empty()});
   }
-  models::BuildOptions options;
-  options.context = choice.load.context;
-  options.context_memory = total_memory() / kPartForContext;
+  models::BuildOptions options = build_options(choice);
+  // Rows of fewer bits leave room for more tokens than those of f16.
+  const double fewer =
+      engine::cache_bits(engine::CacheType::F16) / engine::cache_bits(choice.load.cache_type);
+  const uint64_t memory = total_memory() / kPartForContext;
+  options.context_memory = static_cast<uint64_t>(static_cast<double>(memory) * fewer);
   options.compute = models::BuildOptions::Compute::Float32Direct;
-  options.layer_outputs = choice.layers;
-  options.rows = true;
+  // Recorded whether it is used or not: saved sequences are of one program.
+  options.prediction = prediction;
   options.fused_adapter = choice.load.adapter;
   return models::build(folder, options);
+}
+
+// The program of packages that Pippin wrote, recorded again from their weights so that it takes
+// adapters. The family becomes `stateful`.
+mil::Model build_packages(const ModelChoice& choice, const runtime::FoundPackages& packages) {
+  using Family = runtime::FoundPackages::Family;
+  const fs::path source = packages.family == Family::Single ? packages.package : packages.root;
+  if (!choice.load.adapter.empty()) {
+    fail(ErrorCode::Unsupported,
+         "{}: a function of the package (--adapter {}) takes no further adapters (--lora)",
+         choice.path, choice.load.adapter);
+  }
+  return with_context("--lora needs a package that Pippin wrote", [&] {
+    models::BuildOptions options = build_options(choice);
+    const int64_t context = models::shape_of_packages(source).context;
+    options.context = choice.load.context == 0 ? context : std::min(context, choice.load.context);
+    return models::build(source, options);
+  });
 }
 
 // A folder's adapter is merged into its weights when built; a package has adapters as functions.
@@ -94,21 +138,20 @@ runtime::LoadOptions folder_options(const ModelChoice& choice) {
 
 // Whether the path names packages rather than a Hugging Face folder.
 bool names_packages(const ModelChoice& choice) {
+  check_model_exists(choice.path);
   const fs::path path = choice.path;
-  if (!fs::exists(path)) {
-    const bool is_name = choice.path.find('/') == std::string::npos && !path.has_extension();
-    fail(
-        ErrorCode::NotFound, "{}: there is no such model{}", choice.path,
-        is_name
-            ? " here; those on the Hub are called ORG/NAME, HuggingFaceTB/SmolLM2-135M-Instruct say"
-            : "");
-  }
   if (runtime::names_packages(path)) return true;
   if (fs::exists(path / "config.json")) return false;
   fail(ErrorCode::InvalidArgument,
        "{}: neither a Core ML package (no Manifest.json), nor a folder of packages, nor a Hugging "
        "Face folder (no config.json), nor a GGUF file",
        choice.path);
+}
+
+// Unpacked files stay as long as the model.
+void keep_files(runtime::FoundPackages& packages, const runtime::RunnableModel& model) {
+  if (!packages.folder) return;
+  model.model->keep(std::make_shared<runtime::PackageFolder>(std::move(*packages.folder)));
 }
 
 // `given`: as the caller names it; a GGML file is opened as a generated folder.
@@ -119,7 +162,7 @@ bool names_packages(const ModelChoice& choice) {
 }  // namespace
 
 LoadedModel open_model(const ModelChoice& given) {
-  const ModelChoice choice = resolve_choice(given);
+  const ModelChoice choice = resolve_choice(with_names(given));
   if (choice.path.empty()) {
     const UnpackedDemo demo;
     return runtime::load_model([&] { return build_folder(choice, demo.path()); },
@@ -137,6 +180,14 @@ LoadedModel open_model(const ModelChoice& given) {
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   runtime::FoundPackages packages = runtime::find_packages(choice.path);
   const fs::path tower = packages.vision;
+  if (!choice.load.run_adapters.empty()) {
+    LoadedModel loaded =
+        runtime::load_model([&] { return build_packages(choice, packages); },
+                            text.empty() ? packages.tokenizer_folder() : text, choice.load);
+    if (!tower.empty()) open_package_images(choice.path, tower, choice.load.compute, loaded);
+    keep_files(packages, loaded);
+    return loaded;
+  }
   LoadedModel loaded = runtime::load_model(std::move(packages), text, choice.load);
   if (loaded.model->source()) refuse_speech(given);
   if (!tower.empty()) open_package_images(choice.path, tower, choice.load.compute, loaded);
@@ -144,7 +195,7 @@ LoadedModel open_model(const ModelChoice& given) {
 }
 
 runtime::RunnableModel open_runnable(const ModelChoice& given) {
-  const ModelChoice choice = resolve_choice(given, false);
+  const ModelChoice choice = resolve_choice(with_names(given), false);
   if (choice.path.empty()) {
     const UnpackedDemo demo;
     return runtime::make_runnable(build_folder(choice, demo.path()), folder_options(choice));
@@ -152,7 +203,47 @@ runtime::RunnableModel open_runnable(const ModelChoice& given) {
   if (!names_packages(choice)) {
     return runtime::make_runnable(build_folder(choice, choice.path), folder_options(choice));
   }
-  return runtime::make_runnable(runtime::find_packages(choice.path), choice.load);
+  runtime::FoundPackages packages = runtime::find_packages(choice.path);
+  if (choice.load.run_adapters.empty()) {
+    return runtime::make_runnable(std::move(packages), choice.load);
+  }
+  auto model = runtime::make_runnable(build_packages(choice, packages), choice.load);
+  keep_files(packages, model);
+  return model;
+}
+
+std::vector<NamedProgram> read_programs(const ModelChoice& given) {
+  const ModelChoice choice = resolve_choice(given, false);
+  std::vector<NamedProgram> programs;
+  if (choice.path.empty()) {
+    const UnpackedDemo demo;
+    programs.push_back({"", build_folder(choice, demo.path())});
+    return programs;
+  }
+  if (!names_packages(choice)) {
+    programs.push_back({"", build_folder(choice, choice.path)});
+    return programs;
+  }
+  auto found = runtime::find_packages(choice.path);
+  using Family = runtime::FoundPackages::Family;
+  const auto read = [&](const std::string& stem) {
+    if (stem.empty()) return;
+    programs.push_back({stem, mil::read_package(found.folder.value().package(stem))});
+  };
+  if (found.family == Family::Single) {
+    programs.push_back({"", mil::read_package(found.package)});
+  } else if (found.family == Family::Anemll) {
+    read(found.anemll.embeddings);
+    for (const std::string& stem : found.anemll.chunks) read(stem);
+    read(found.anemll.lm_head);
+  } else if (found.family == Family::CoreMlLlm) {
+    for (const std::string& stem : found.coreml_llm.chunks) read(stem);
+  } else {
+    // The cache processor is not used in most steps.
+    for (const std::string& stem : found.windowed.chunks) read(stem);
+    read(found.windowed.logit_processor);
+  }
+  return programs;
 }
 
 int64_t own_context(const runtime::RunnableModel& model) {
@@ -165,7 +256,7 @@ int64_t own_context(const runtime::RunnableModel& model) {
 }
 
 HiddenModel open_hidden(const ModelChoice& given) {
-  const ModelChoice choice = resolve_choice(given, false);
+  const ModelChoice choice = resolve_choice(with_names(given), false);
   const auto made = [&](mil::Model model, const runtime::LoadOptions& load) {
     if (runtime::is_encoder_decoder(model)) {
       fail(ErrorCode::Unsupported,
@@ -178,17 +269,21 @@ HiddenModel open_hidden(const ModelChoice& given) {
   };
   if (choice.path.empty()) {
     const UnpackedDemo demo;
-    return made(build_folder(choice, demo.path()), folder_options(choice));
+    return made(build_folder(choice, demo.path(), false), folder_options(choice));
   }
   if (!names_packages(choice)) {
-    return made(build_folder(choice, choice.path), folder_options(choice));
+    return made(build_folder(choice, choice.path, false), folder_options(choice));
   }
-  const runtime::FoundPackages packages = runtime::find_packages(choice.path);
+  runtime::FoundPackages packages = runtime::find_packages(choice.path);
   if (packages.family != runtime::FoundPackages::Family::Single) {
     fail(ErrorCode::Unsupported, "{}: a model of several packages gives no embeddings",
          choice.path);
   }
-  return made(mil::read_package(packages.package), choice.load);
+  HiddenModel model = made(choice.load.run_adapters.empty() ? mil::read_package(packages.package)
+                                                            : build_packages(choice, packages),
+                           choice.load);
+  keep_files(packages, model);
+  return model;
 }
 
 }  // namespace pippin::app

@@ -6,6 +6,8 @@
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/speech_files.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder_description.h"
@@ -129,7 +131,12 @@ bool is_speech_model(const fs::path& model) {
 }
 
 OpenedSpeech open_speech(const ModelChoice& given) {
-  const ModelChoice choice = resolve_choice(given);
+  ModelChoice choice = resolve_choice(given);
+  if (choice.load.cache_type != engine::CacheType::F16) {
+    log_warn("{}: cache type {} is for models of text; this model of speech has caches of f16",
+             given.path, to_string(choice.load.cache_type));
+    choice.load.cache_type = engine::CacheType::F16;
+  }
   for (const std::string& part : {choice.load.encoder, choice.decoder}) {
     if (part.empty() || is_checkpoint_of_whisper(choice.path)) continue;
     fail(ErrorCode::Unsupported, "{}: only GGML files and checkpoints of Whisper run with {}",

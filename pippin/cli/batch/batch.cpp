@@ -36,6 +36,7 @@
 #include "pippin/cli/options/model_options.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/ranks.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {
@@ -162,11 +163,14 @@ void batch(BatchCommand& command) {
   const server::ModelEntry model = model_entry(command.model.empty() ? "demo" : command.model);
   const uint64_t seed = command.model_options.sampling.seed.value_or(0);
   command.model_options.sampling.seed.reset();  // each request has its own
+  server::ModelSettings settings_of_model = command.model_options.settings();
+  settings_of_model.choice.path = model.path;
+  if (run_as_rank(settings_of_model.choice)) return;
   std::optional<BatchAnswers> answers;
   const auto load = [&] {
     if (answers) return;
     server::ModelListOptions options;
-    static_cast<server::ModelSettings&>(options) = command.model_options.settings();
+    static_cast<server::ModelSettings&>(options) = settings_of_model;
     options.models.push_back(model);
     options.scheduler.max_waiting = std::max<int64_t>(options.scheduler.max_waiting, 4096);
     answers.emplace(std::move(options));

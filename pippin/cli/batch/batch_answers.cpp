@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/open/missing_model.h"
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_file.h"
+#include "pippin/base/shortened.h"
 #include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/cli/options/pull_display.h"
@@ -36,7 +38,9 @@ void add_file(const fs::path& path, const std::string& name, Digest& digest, uin
 
 std::string describe_model(const server::ModelEntry& model) {
   if (model.path.empty()) return model.name;
-  const fs::path path = local_model(model.path);
+  const std::string local = local_model(model.path);
+  app::check_model_exists(local);
+  const fs::path path = local;
   std::vector<fs::path> files;
   if (fs::is_directory(path)) {
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
@@ -76,14 +80,14 @@ BatchAnswers::BatchAnswers(server::ModelListOptions options)
 void BatchAnswers::check(const batch::Request& request, const std::string& where) const {
   const server::BatchEndpoint* const url = server::find_batch_endpoint(request.url);
   if (url == nullptr) {
-    fail(ErrorCode::InvalidFile, "{}: url \"{}\" is not one of {}", where, request.url,
+    fail(ErrorCode::InvalidFile, "{}: url \"{}\" is not one of {}", where, shortened(request.url),
          server::batch_urls());
   }
   const Json body = Json::parse(request.body, where + ": body");
   const std::string model = body.get_string_or("model", "");
   if (!model.empty() && server_.models().settings(model) == nullptr) {
     fail(ErrorCode::InvalidFile, "{}: body.model \"{}\" is not \"{}\" (to accept it: -m {}=MODEL)",
-         where, model, name_, model);
+         where, shortened(model), name_, shortened(model));
   }
   const bool fits = url->model == server::BatchModel::Writer   ? writes_
                     : url->model == server::BatchModel::Scorer ? scores_

@@ -134,6 +134,7 @@ std::string family_of(const app::ModelChoice& choice) {
          : found.family == Family::Windowed   ? "windowed"
          : found.family == Family::WhisperKit ? "whisperkit"
          : found.family == Family::FluidAudio ? "fluidaudio"
+         : found.family == Family::CoreMlLlm  ? "coreml-llm"
                                               : "package";
 }
 
@@ -221,7 +222,7 @@ void run_speech(const CLI::App& options, const BenchCommand& command,
                 const app::ModelChoice& choice) {
   refuse_options(options, command,
                  {"--n-prompt", "--n-depth", "--parallel", "--draft", "--adapter", "--prefill",
-                  "--low-memory", "--profile"},
+                  "--cache-type", "--low-memory", "--profile"},
                  "windows of sound");
   if (!app::is_whisper(choice.path)) {
     refuse_options(options, command, {"--n-gen"}, "windows of sound");
@@ -250,7 +251,7 @@ void run_images(const CLI::App& options, const BenchCommand& command,
 void run_package(const CLI::App& options, const BenchCommand& command, const fs::path& path) {
   refuse_options(options, command,
                  {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft", "--context",
-                  "--adapter", "--prefill", "--low-memory", "--pin"},
+                  "--adapter", "--prefill", "--cache-type", "--low-memory", "--pin"},
                  "predictions");
   PackageBench bench;
   bench.name = command.model;
@@ -278,6 +279,7 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
     return run_images(options, command, app::resolve_choice(choice));
   }
   app::ModelChoice choice = {command.model, "", command.load, show_pulls()};
+  choice.load.prediction = app::uses_prediction(command.draft);
   std::optional<RandomPackage> random;
   if (command.random_weights) {
     random.emplace(command);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/facts/date.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
 
@@ -92,6 +93,7 @@ void write_case(JsonWriter& json, const BenchmarkCase& one, const app::ModelCost
     json.member("median_milliseconds_per_token", s.median_milliseconds);
     json.member("p90_milliseconds_per_token", s.p90_milliseconds);
     json.member("bytes_per_token", cost.bytes);
+    json.member("operations_per_token", cost.operations);
     json.member("share_of_bandwidth", s.median_share);
   } else {
     write_deviation(json, "first_token_milliseconds", s.first_token_milliseconds);
@@ -193,6 +195,7 @@ std::string bench_json(const BenchReport& report) {
     json.member("first_token_seconds", time.first_token_seconds).end_object();
   };
   json.begin_object();
+  json.member("date", app::utc_now());
   json.member("model", report.model).member("family", report.family);
   json.member("cpu", report.cpu).member("features", report.features);
   json.member("device", report.device);

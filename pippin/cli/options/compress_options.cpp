@@ -80,14 +80,29 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
 
 void add_calibration_options(CLI::App& command, app::CompressOptions& options) {
   command.add_option("--calibrate", options.calibrate,
-                     "Text for calibration: quantize with error feedback (GPTQ); - is stdin");
+                     "Text for calibration, or a folder of pippin calibrate: quantize with error "
+                     "feedback (GPTQ); - is stdin");
   command
       .add_option("--calibrate-tokens", options.calibrate_tokens,
                   "Number of tokens of that text (default: 4096)")
       ->check(between(app::kMinCalibrationTokens));
+  command
+      .add_option("--calibrate-rounds", options.calibrate_rounds,
+                  "Rounds that improve codes, scales and palettes after error feedback (default: "
+                  "4); 0: none, the fastest")
+      ->check(between(0, 100));
+  command.add_flag("--scale-inputs", options.scale_inputs,
+                   "Scale the inputs of matrices in the norms before them, where that lowers the "
+                   "error (AWQ)");
   command.add_option(
       "--mixed", options.mixed,
-      "Average bits of palettes of 2 to 8 bits, more where the text shows that they matter");
+      "Average bits of palettes and integers of 2 to 8 bits, more where the text shows that they "
+      "matter");
+  command
+      .add_option("--target-size", options.target_size,
+                  "Instead of --mixed: the size of the package in bytes; 300M, 2G")
+      ->transform(size_in_bytes())
+      ->check(between(1));
 }
 
 std::string compression_lines(const compress::Result& result) {

@@ -90,6 +90,8 @@ CLI::Validator is_cache_size() {
 server::ModelSettings ModelArguments::settings() const {
   server::ModelSettings result = given;
   result.choice.pulls = show_pulls();
+  // Requests choose them by name.
+  for (runtime::RunAdapter& adapter : result.choice.load.run_adapters) adapter.applied = false;
   result.keep_alive = server::parse_keep_alive(keep_alive).value_or(std::chrono::milliseconds(-1));
   result.sampling = sampling.choice();
   result.sampling.check();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,7 +13,9 @@
 #include "pippin/base/threads/cancel.h"
 #include "pippin/cli/options/backend.h"
 #include "pippin/cli/options/named_arrays.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/runtime/run_adapter.h"
 
 namespace pippin::cli {
 
@@ -32,9 +35,13 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
 CLI::Validator size_in_bytes() {
   const auto read = [](std::string& text) {
     const std::string given = text;
+    // CLI11 takes a unit alone for one of it.
+    const bool has_number = !given.empty() && given.front() >= '0' && given.front() <= '9';
     try {
       uint64_t bytes = 0;
-      if (CLI::AsSizeValue(false)(text).empty() && parse_number(text, bytes)) return std::string();
+      if (has_number && CLI::AsSizeValue(false)(text).empty() && parse_number(text, bytes)) {
+        return std::string();
+      }
     } catch (const CLI::ValidationError&) {  // its message lists all units
     }
     return fmt::format("{} is not a size in bytes, such as 512M or 16G", given);
@@ -58,7 +65,9 @@ void add_draft_options(CLI::App& command, app::DraftChoice& choice, const std::s
   command
       .add_option("--draft", choice.source,
                   "Guess tokens and compute several in a pass, where that is quicker; the text "
-                  "stays the same: lookup (in what came before), off, or a smaller MODEL (" +
+                  "stays the same: lookup (in what came before), mtp (also by the model's own "
+                  "prediction layer), auto (mtp if it has one, else lookup), off, or a smaller "
+                  "MODEL (" +
                       otherwise + ")")
       ->type_name("WHERE");
   command.add_option("--draft-max", choice.most, "Most tokens to guess for a pass (15); 0: as off")
@@ -85,6 +94,18 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options, const ch
                   "Run this adapter of the package; with a folder as MODEL a folder with "
                   "adapter_config.json")
       ->type_name("NAME");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--lora",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              options.run_adapters.push_back(runtime::parse_run_adapter(text));
+            }
+          },
+          "An adapter (LoRA or DoRA of PEFT, mlx-lm or llama.cpp) that runs add to the model: its "
+          "folder or GGUF file, and the factor of its change (1); repeatable")
+      ->type_name("[NAME=]PATH[:SCALE]")
+      ->allow_extra_args(false);
   CLI::Option* const projector =
       command
           .add_option("--mmproj", options.mmproj,
@@ -106,6 +127,15 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options, const ch
           "Feed the prompt in batches or token by token: auto, batch or steps")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "batch", "steps"}, CLI::ignore_case).description(""));
+  command
+      .add_option_function<std::string>(
+          "--cache-type",
+          [&options](const std::string& name) {
+            options.cache_type = engine::read_cache_type("--cache-type", name);
+          },
+          "Store keys and values as f16 (default), q8 (about half the memory) or q4 (a quarter)")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f16", "q8", "q8_0", "q4", "q4_0"}).description(""));
   using engine::Precision;
   static const std::map<std::string, Precision> precisions = {
       {"fast", Precision::Fast}, {"exact", Precision::Exact}, {"reference", Precision::Reference}};

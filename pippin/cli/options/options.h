@@ -39,7 +39,7 @@ void add_template_option(CLI::App& command, runtime::LoadOptions& options);
 
 // --draft and --draft-max. `choice` must outlive `command`.
 void add_draft_options(CLI::App& command, app::DraftChoice& choice,
-                       const std::string& otherwise = "lookup");
+                       const std::string& otherwise = "auto");
 
 // Writes the whole text to stdout. Throws Io.
 void print_out(const std::string& text);

@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/app/facts/model_facts.h"
+#include "pippin/app/open/draft_choice.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options/model_entry.h"
 #include "pippin/cli/options/model_options.h"
@@ -402,7 +403,7 @@ class Presets {
     const auto draft = values.find("draft");
     if (draft != values.end()) {
       const std::string& text = draft->second.texts.front();
-      if (text != "lookup" && text != "off" && text != "demo") check("draft", true);
+      if (!app::is_draft_word(text) && text != "demo") check("draft", true);
     }
     if (is_there(model) && runtime::names_packages(model)) {
       check_adapter(values, model);

@@ -1,4 +1,4 @@
-#include "pippin/app/convert/convert_classifier.h"
+#include "pippin/app/convert/convert_image.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "pippin/families/stateful.h"
 #include "pippin/image/processors/image_processor.h"
 #include "pippin/models/model_source.h"
-#include "pippin/models/vision/classifier_package.h"
+#include "pippin/models/vision/image_package.h"
 #include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
@@ -62,25 +62,28 @@ models::PixelScale scale_of(const image::ImageProcessor& processor,
 
 }  // namespace
 
-bool makes_classifier(const fs::path& source, const ConvertOptions& options) {
-  return options.family == families::stateful::kName && !options.random_weights &&
-         !models::is_made_of_packages(source) &&
-         models::VisionModel::result_in(source) == models::vision::VisionResult::Scores;
+bool makes_image_package(const fs::path& source, const ConvertOptions& options) {
+  if (options.family != families::stateful::kName || options.random_weights ||
+      models::is_made_of_packages(source)) {
+    return false;
+  }
+  const auto result = models::VisionModel::result_in(source);
+  return result &&
+         (*result == models::vision::VisionResult::Scores || models::vision::is_map(*result));
 }
 
-ConvertResult convert_classifier(const fs::path& source, const fs::path& output,
-                                 const ConvertOptions& options,
-                                 const std::optional<compress::Recipe>& recipe) {
+ConvertResult convert_image(const fs::path& source, const fs::path& output,
+                            const ConvertOptions& options,
+                            const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   ConvertOptions others = options;
   others.image_size.reset();
-  check_encoder_options(others, "an image classifier");
+  check_encoder_options(others, "a model of images");
   check_package_output(output);
-  const models::VisionModel classifier(source);
-  const image::VisionShape shape = choose_image_shape(classifier, source, options.image_size);
+  const models::VisionModel vision(source);
+  const image::VisionShape shape = choose_image_shape(vision, source, options.image_size);
   const auto processor = image::ImageProcessor::open(models::text_folder(source));
-  mil::Model model =
-      models::build_classifier_package(classifier, shape, scale_of(processor, shape));
+  mil::Model model = models::build_image_package(vision, shape, scale_of(processor, shape));
   return write_converted(model, output, {}, options, recipe, start);
 }
 
