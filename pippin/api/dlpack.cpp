@@ -10,11 +10,11 @@
 namespace pippin::dlpack {
 namespace {
 
-struct Row {
+struct DlpackType {
   DataType type;
   uint8_t code, bits;
 };
-constexpr Row kRows[] = {
+constexpr DlpackType kDlpackTypes[] = {
     {DataType::Int8, 0, 8},     {DataType::Int16, 0, 16},   {DataType::Int32, 0, 32},
     {DataType::Int64, 0, 64},   {DataType::UInt8, 1, 8},    {DataType::UInt16, 1, 16},
     {DataType::UInt32, 1, 32},  {DataType::UInt64, 1, 64},  {DataType::Float16, 2, 16},
@@ -23,7 +23,7 @@ constexpr Row kRows[] = {
 constexpr uint8_t kBfloat = 4;
 
 DataType type_of(const Type& type) {
-  for (const Row& row : kRows) {
+  for (const DlpackType& row : kDlpackTypes) {
     if (row.code == type.code && row.bits == type.bits && type.lanes == 1) return row.type;
   }
   if (type.code == kBfloat && type.bits == 16) {
@@ -55,8 +55,8 @@ struct Shared {
 template <typename Managed>
 std::unique_ptr<Shared<Managed>> shared(Tensor tensor) {
   const DataType type = tensor.type();
-  const Row* found = nullptr;
-  for (const Row& row : kRows) {
+  const DlpackType* found = nullptr;
+  for (const DlpackType& row : kDlpackTypes) {
     if (row.type == type) found = &row;
   }
   if (found == nullptr) fail(ErrorCode::Unsupported, "DLPack cannot hold strings");

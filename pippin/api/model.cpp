@@ -43,9 +43,14 @@ void check_options(const LoadOptions& options) {
 }
 
 ModelMetadata public_metadata(const mil::Model& model) {
-  return {model.specification_version, model.metadata.short_description,
-          model.metadata.version,      model.metadata.author,
-          model.metadata.license,      model.metadata.user_defined};
+  const bool network = !model.network_kind.empty();
+  return {network ? model.network_version : model.specification_version,
+          model.metadata.short_description,
+          model.metadata.version,
+          model.metadata.author,
+          model.metadata.license,
+          model.metadata.user_defined,
+          network ? model.network_kind : mil::model_kind_name(mil::model_kind_field(model.kind))};
 }
 
 void check_function(const Model& model, std::string_view name) {

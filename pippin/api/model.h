@@ -102,11 +102,12 @@ struct FunctionInfo {
   std::string predicted_feature_name, predicted_probabilities_name;
 };
 
-// The author's texts about the model.
+// The model's kind, and the author's texts about it.
 struct ModelMetadata {
   int specification_version = 0;                            // of Core ML's format
   std::string short_description, version, author, license;  // texts; empty if absent
   std::map<std::string, std::string> user_defined;          // further texts by key
+  std::string kind;  // in Core ML's format: "mlProgram", "neuralNetworkClassifier" ...
 };
 
 // The model's memory between predictions, initially zeros. A state belongs to one sequence of

@@ -154,6 +154,7 @@ TEST(Model, SaysWhatItIs) {
   EXPECT_EQ(model.default_function(), "infer");
   EXPECT_EQ(model.num_threads(), 2);
   EXPECT_EQ(model.metadata().specification_version, 9);
+  EXPECT_EQ(model.metadata().kind, "mlProgram");
   EXPECT_TRUE(Model::load(root / "g_control_flow.mlpackage")
                   .metadata()
                   .user_defined.contains("com.github.apple.coremltools.version"));

@@ -2,12 +2,15 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "pippin/api/rows.h"
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/number.h"
+#include "pippin/base/shortened.h"
 #include "pippin/io/csv.h"
 #include "pippin/io/json.h"
 
@@ -196,10 +199,22 @@ class TableRow {
  private:
   using CellElements = std::vector<std::pair<std::string, double>>;
 
+  static Json json_in(const std::string& cell) {
+    const bool has_parts = cell.starts_with('[') || cell.starts_with('{');
+    try {
+      return Json::parse(cell, "the cell", kRowLimits);
+    } catch (const Error&) {
+      if (has_parts) throw;  // names the place
+    }
+    constexpr size_t kShown = 40;
+    fail(ErrorCode::InvalidArgument, "\"{}\" is neither a number nor JSON",
+         shortened(cell, kShown));
+  }
+
   static double number_in(const std::string& cell) {
     double number = 0;
     if (parse_number(cell, number)) return number;
-    return Json::parse(cell, "the cell", kRowLimits).as_float();
+    return json_in(cell).as_float();
   }
 
   static Value cell_value(const FeatureInfo& feature, const std::string& cell) {
@@ -210,7 +225,7 @@ class TableRow {
     }
     double number = 0;
     if (parse_number(cell, number)) return number_tensor(number);
-    return value_of(feature, Json::parse(cell, "the cell", kRowLimits));
+    return value_of(feature, json_in(cell));
   }
 
   // Positions must be 0 to n - 1, in any order.

@@ -109,7 +109,11 @@ TEST(Rows, Faults) {
   expect(R"([{"picture": [1]}])", RowsFormat::Json, "a picture is a list");
   expect("{}\n{\"number\": {}}", RowsFormat::JsonLines, "in: line 2");
   expect("other\n1\n", RowsFormat::Csv, "the column 'other' is not an input of the model");
-  expect("number\nx\n", RowsFormat::Csv, "in: row 0: column 'number'");
+  expect("number\nx\n", RowsFormat::Csv,
+         "in: row 0: column 'number': \"x\" is neither a number nor JSON");
+  expect("x[0]\n1;2\n", RowsFormat::Csv, "column 'x[0]': \"1;2\" is neither a number nor JSON");
+  expect("x\n\"[1, y]\"\n", RowsFormat::Csv, "column 'x': the cell: not valid JSON at byte 5");
+  expect(("number\n" + std::string(50, 'a') + "\n").c_str(), RowsFormat::Csv, "aaaa...\" is");
   expect("x[0],x[2]\n1,2\n", RowsFormat::Csv, "a column for position '2', there are 2");
   expect("x,x[0]\n\"[[1,2],[3,4]]\",1\n", RowsFormat::Csv, "given as a whole and by element");
 }

@@ -15,6 +15,7 @@
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/runtime/run_adapter.h"
 #include "pippin/runtime/sampling/option_table.h"
 #include "pippin/speech/option_table.h"
 
@@ -91,6 +92,13 @@ bool read(std::string_view text, Precision& value) {
   return read(text, names, value);
 }
 
+bool read(std::string_view text, engine::CacheType& value) {
+  using enum engine::CacheType;
+  static const Names<engine::CacheType> names = {
+      {"f16", F16}, {"q8", Q8}, {"q8_0", Q8}, {"q4", Q4}, {"q4_0", Q4}};
+  return read(text, names, value);
+}
+
 bool read(std::string_view text, PrefillMode& value) {
   static const Names<PrefillMode> names = {{"auto", PrefillMode::Auto},
                                            {"batches", PrefillMode::Batches},
@@ -141,6 +149,11 @@ bool set_seed(pippin_options& options, std::string_view text) {
 bool add_stop(pippin_options& options, std::string_view text) {
   if (text.empty()) return false;
   options.text.stop.emplace_back(text);
+  return true;
+}
+
+bool add_adapter(pippin_options& options, std::string_view text) {
+  options.language.run_adapters.push_back(runtime::parse_run_adapter(text));
   return true;
 }
 
@@ -269,7 +282,9 @@ std::vector<Option> make_options() {
     {"slide", "language model: a windowed model goes on past its context", set_language<&LanguageModelOptions::slide>},
     {"prefill", "language model: auto, batches or steps", set_language<&LanguageModelOptions::prefill>},
     {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
+    {"cache_type", "language model: how keys and values are stored: f16, q8 (about half the memory) or q4 (a quarter)", set_language<&LanguageModelOptions::cache_type>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
+    {"lora", "language model: an adapter that its runs add, [NAME=]PATH[:SCALE]; may be set for several", add_adapter},
     {"mmproj", "language model: the vision tower of a GGUF, mmproj-*.gguf; empty: the only one next to it, or its repository's; none", set_language<&LanguageModelOptions::mmproj>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
     {"vad", "transcriber: a model of voice for vad_filter, a package or org/name; empty: none", set_name<&pippin_options::vad>},

@@ -187,7 +187,7 @@ True)";
 inline constexpr const char* kLanguageModel =
     R"(A language model: a package, a folder, org/name on the Hub, or "demo".
 
-context: the most tokens of a sequence, 0 for the model's; num_threads: 0 for one per core; precision: "fast", "exact" or "reference"; progress(repository, done, total) is called with bytes during a download. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for a model that is not a language model.
+context: the most tokens of a sequence, 0 for the model's; num_threads: 0 for one per core; precision: "fast", "exact" or "reference"; cache_type: how keys and values are stored, "f16", "q8" (about half the memory) or "q4" (a quarter); progress(repository, done, total) is called with bytes during a download. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for a model that is not a language model.
 
 >>> model = pippin.LanguageModel("demo")
 >>> model.has_chat_template

@@ -12,6 +12,7 @@
 #include "pippin/app/facts/machine.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
+#include "pippin/engine/cache_type.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
@@ -22,6 +23,7 @@
 #include "pippin/python/options.h"
 #include "pippin/python/tokenizer.h"
 #include "pippin/runtime/draft/draft_model.h"
+#include "pippin/runtime/run_adapter.h"
 
 namespace pippin::python {
 
@@ -90,7 +92,11 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   options.threads = given.num_threads;
   options.adapter = given.adapter;
   options.mmproj = given.mmproj;
+  for (const std::string& text : given.lora) {
+    options.run_adapters.push_back(runtime::parse_run_adapter(text));
+  }
   options.low_memory = given.low_memory;
+  options.cache_type = engine::read_cache_type("cache_type", given.cache_type);
   options.compute.precision = precision_of(given.precision);
   set_backend(options.compute, given.backend, given.compute_units);
   if (given.load_cache) options.compute.cache = default_load_cache();
@@ -106,15 +112,14 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   return std::make_unique<PyLanguageModel>(*model, given);
 }
 
-std::unique_ptr<PyLanguageModel> load(const std::string& path, const std::string& tokenizer,
-                                      const std::string& chat_template, int64_t context,
-                                      int num_threads, const std::string& adapter,
-                                      const std::string& mmproj, const std::string& precision,
-                                      bool low_memory, bool load_cache, const std::string& backend,
-                                      const std::string& compute_units,
-                                      const py::object& progress) {
+std::unique_ptr<PyLanguageModel> load(
+    const std::string& path, const std::string& tokenizer, const std::string& chat_template,
+    int64_t context, int num_threads, const std::string& adapter, const std::string& mmproj,
+    const std::string& precision, bool low_memory, bool load_cache, const std::string& backend,
+    const std::string& compute_units, const std::string& cache_type,
+    const std::vector<std::string>& lora, const py::object& progress) {
   return open({path, tokenizer, chat_template, adapter, mmproj, precision, backend, compute_units,
-               context, num_threads, low_memory, load_cache},
+               cache_type, context, num_threads, low_memory, load_cache, lora},
               progress);
 }
 
@@ -122,7 +127,8 @@ py::tuple state_of(const PyLanguageModel& own) {
   const LoadArguments& given = own.arguments();
   return py::make_tuple(given.path, given.tokenizer, given.chat_template, given.adapter,
                         given.mmproj, given.precision, given.backend, given.compute_units,
-                        given.context, given.num_threads, given.low_memory, given.load_cache);
+                        given.cache_type, given.context, given.num_threads, given.low_memory,
+                        given.load_cache, given.lora);
 }
 
 std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
@@ -139,10 +145,12 @@ std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
   next(given.precision);
   next(given.backend);
   next(given.compute_units);
+  next(given.cache_type);
   next(given.context);
   next(given.num_threads);
   next(given.low_memory);
   next(given.load_cache);
+  next(given.lora);
   return open(given, py::none());
 }
 
@@ -253,6 +261,23 @@ void bind_sequence(py::module_& module) {
       .def_property_readonly(
           "position", [](const PySequence& own) { return own.position(); }, "The number of tokens.")
       .def_property_readonly(
+          "adapters",
+          [](const PySequence& own) {
+            const auto numbers = own.idle().adapters();
+            return std::vector<float>(numbers.begin(), numbers.end());
+          },
+          "What the changes of the model's adapters are multiplied by, one number for each.")
+      .def(
+          "set_adapters",
+          [](PySequence& own, const std::vector<float>& numbers) {
+            own.idle().set_adapters(numbers);
+          },
+          py::arg("numbers"),
+          "Sets what the changes of the model's adapters (LanguageModel.adapters) are multiplied "
+          "by: one number for each, 0 for no change. Raises InvalidArgumentError for another "
+          "number "
+          "of numbers, and for a sequence with tokens.")
+      .def_property_readonly(
           "tokens",
           [](const PySequence& own) {
             const auto tokens = own.idle().tokens();
@@ -304,7 +329,8 @@ void bind_language(py::module_& module) {
            py::arg("chat_template") = "", py::arg("context") = 0, py::arg("num_threads") = 0,
            py::arg("adapter") = "", py::arg("mmproj") = "", py::arg("precision") = "fast",
            py::arg("low_memory") = false, py::arg("load_cache") = true, py::arg("backend") = "cpu",
-           py::arg("compute_units") = "", py::arg("progress") = py::none())
+           py::arg("compute_units") = "", py::arg("cache_type") = "f16",
+           py::arg("lora") = std::vector<std::string>(), py::arg("progress") = py::none())
       .def(py::pickle(&state_of, &model_of))
       .def_property_readonly(
           "name", [](const PyLanguageModel& own) { return own.model().name(); },
@@ -315,6 +341,16 @@ void bind_language(py::module_& module) {
       .def_property_readonly(
           "vocab_size", [](const PyLanguageModel& own) { return own.model().vocab_size(); },
           "The number of tokens in the vocabulary.")
+      .def_property_readonly(
+          "adapters",
+          [](const PyLanguageModel& own) {
+            std::vector<std::string> names;
+            for (const auto& adapter : own.parts().model.model->adapters()) {
+              names.push_back(adapter.name);
+            }
+            return names;
+          },
+          "The names of the adapters that sequences choose from: Sequence.set_adapters().")
       .def_property_readonly(
           "end_tokens", [](const PyLanguageModel& own) { return own.model().end_tokens(); },
           "Tokens that end a text or an answer.")

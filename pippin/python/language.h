@@ -39,10 +39,12 @@ class PySequence {
 
 // The arguments for loading a model again.
 struct LoadArguments {
-  std::string path, tokenizer, chat_template, adapter, mmproj, precision, backend, compute_units;
+  std::string path, tokenizer, chat_template, adapter, mmproj, precision, backend, compute_units,
+      cache_type;
   int64_t context = 0;
   int num_threads = 0;
   bool low_memory = false, load_cache = true;
+  std::vector<std::string> lora = {};  // [NAME=]PATH[:SCALE]
 };
 
 class PyLanguageModel {

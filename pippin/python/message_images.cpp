@@ -10,8 +10,10 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/hub/public_file.h"
+#include "pippin/io/frame_files.h"
 #include "pippin/python/arrays.h"
 #include "pippin/python/buffers.h"
+#include "pippin/python/core/lists.h"
 #include "pippin/python/images.h"
 
 namespace pippin::python {
@@ -23,10 +25,6 @@ constexpr size_t kLargestImageFile = size_t{1} << 30;
 
 bool is_path(py::handle object) {
   return py::isinstance<py::str>(object) || py::hasattr(object, "__fspath__");
-}
-
-bool is_list(py::handle object) {
-  return py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object);
 }
 
 std::string bytes_of(py::handle object) {
@@ -80,7 +78,7 @@ std::string type_of(const py::dict& part, const std::string& place) {
 
 MessageImages::MessageImages(const py::object& more) {
   if (more.is_none()) return;
-  if (!is_list(more)) {
+  if (!core::is_list(more.ptr())) {
     more_.push_back(image_of(more, "images"));
     return;
   }
@@ -94,28 +92,29 @@ MessageImages::Image MessageImages::image_of(py::handle given, const std::string
     return image_at(py::module_::import("os").attr("fspath")(given).cast<std::string>(), name);
   }
   if (py::isinstance<py::bytes>(given) || py::isinstance<py::bytearray>(given)) {
-    return {{bytes_of(given), name}, {}, {}};
+    return {{bytes_of(given), name}, {}, {}, {}};
   }
-  if (is_picture(given)) return {{file_of_picture(given, name), name}, {}, {}};
+  if (is_picture(given)) return {{file_of_picture(given, name), name}, {}, {}, {}};
   if (py::isinstance<py::dict>(given) || given.is_none()) {
     fail(ErrorCode::InvalidArgument,
          "{}: a {} is not an image; expected a path, a URL, bytes, a PIL image or an array", name,
          type_name(given));
   }
-  return {{file_of_array(given, name), name}, {}, {}};
+  return {{file_of_array(given, name), name}, {}, {}, {}};
 }
 
 // A path or a URL.
 MessageImages::Image MessageImages::image_at(const std::string& text, const std::string& name) {
-  if (text.starts_with("http://") || text.starts_with("https://")) return {{{}, text}, {}, text};
+  if (text.starts_with("http://") || text.starts_with("https://"))
+    return {{{}, text}, {}, text, {}};
   constexpr std::string_view kFile = "file://";
   if (text.starts_with(kFile)) {
     const auto path =
         py::module_::import("urllib.parse").attr("unquote")(text.substr(kFile.size()));
-    return {{{}, text}, path.cast<std::string>(), {}};
+    return {{{}, text}, path.cast<std::string>(), {}, {}};
   }
   if (text.empty()) fail(ErrorCode::InvalidArgument, "{}: the path is empty", name);
-  if (!text.starts_with("data:")) return {{{}, text}, text, {}};
+  if (!text.starts_with("data:")) return {{{}, text}, text, {}, {}};
   const auto base64 = base64_of_data_url(text);
   if (!base64) {
     fail(ErrorCode::InvalidArgument, "{}: expected a data URL in base64: data:image/png;base64,...",
@@ -127,7 +126,7 @@ MessageImages::Image MessageImages::image_at(const std::string& text, const std:
 MessageImages::Image MessageImages::decoded(std::string_view base64, const std::string& name) {
   auto bytes = decode_base64(base64);
   if (!bytes) fail(ErrorCode::InvalidArgument, "{}: not valid base64", name);
-  return {{*std::move(bytes), name}, {}, {}};
+  return {{*std::move(bytes), name}, {}, {}, {}};
 }
 
 MessageImages::Image MessageImages::next(const std::string& name) {
@@ -156,6 +155,40 @@ MessageImages::Image MessageImages::image_of_part(const py::dict& part, const st
   return next(name);
 }
 
+MessageImages::Image MessageImages::video_of_part(const py::dict& part, const std::string& name) {
+  py::object given;
+  for (const char* const key : {"video", "path", "url"}) {
+    if (!given && part.contains(key)) given = part[key];
+  }
+  if (!given) fail(ErrorCode::InvalidArgument, "{}: has no \"video\", \"path\" or \"url\"", name);
+  Image video;
+  const bool is_array = py::hasattr(given, "ndim") && given.attr("ndim").cast<int>() == 4;
+  if (core::is_list(given.ptr()) || is_array) {
+    video.image.name = name;
+    const auto count = py::len(given);
+    video.frames.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      const py::object frame = given[py::int_(i)];
+      video.frames.push_back(image_of(frame, fmt::format("{}, frame {}", name, i)));
+    }
+  } else {
+    video = image_of(given, name);
+  }
+  video.image.is_video = true;
+  if (part.contains("fps") && !part["fps"].is_none()) {
+    if (!py::isinstance<py::int_>(part["fps"]) && !py::isinstance<py::float_>(part["fps"])) {
+      fail(ErrorCode::InvalidArgument, "{}: fps is not a number", name);
+    }
+    video.image.fps = part["fps"].cast<double>();
+    constexpr double kLeast = 1e-3, kMost = 1e3;
+    if (!(video.image.fps >= kLeast && video.image.fps <= kMost)) {
+      fail(ErrorCode::InvalidArgument, "{}: {} frames per second; {} to {} are possible", name,
+           video.image.fps, kLeast, kMost);
+    }
+  }
+  return video;
+}
+
 py::list MessageImages::take_parts(const py::object& parts, const std::string& place) {
   py::list result;
   for (const py::handle one : parts) {
@@ -166,25 +199,26 @@ py::list MessageImages::take_parts(const py::object& parts, const std::string& p
     }
     const auto part = py::reinterpret_borrow<py::dict>(one);
     const std::string type = type_of(part, name);
-    if (type != "image" && type != "image_url") {
+    const bool is_video = type == "video";
+    if (!is_video && type != "image" && type != "image_url") {
       result.append(part);
       continue;
     }
-    images_.push_back(image_of_part(part, type, name));
+    images_.push_back(is_video ? video_of_part(part, name) : image_of_part(part, type, name));
     py::dict plain;
-    plain["type"] = "image";
+    plain["type"] = is_video ? "video" : "image";
     result.append(plain);
   }
   return result;
 }
 
 py::object MessageImages::take(const py::object& messages) {
-  if (!is_list(messages)) return messages;
+  if (!core::is_list(messages.ptr())) return messages;
   py::list result;
   for (const py::handle message : messages) {
     const bool has_content = py::isinstance<py::dict>(message) && message.contains("content");
     const py::object content = has_content ? py::object(message["content"]) : py::none();
-    if (!is_list(content)) {
+    if (!core::is_list(content.ptr())) {
       result.append(message);
       continue;
     }
@@ -204,13 +238,27 @@ void MessageImages::take_rest() {
   while (num_taken_ < more_.size()) images_.push_back(next({}));
 }
 
+void MessageImages::read_file_of(Image& one) {
+  if (!one.url.empty()) {
+    one.image.bytes = with_context(one.url, [&] { return hub::read_public_file(one.url); });
+  } else if (!one.path.empty() && one.image.is_video) {
+    FrameFiles files = read_frame_files(one.path, kLargestImageFile);
+    one.image.bytes = std::move(files.animation);
+    one.image.frames = std::move(files.frames);
+  } else if (!one.path.empty()) {
+    one.image.bytes = read_file(one.path, kLargestImageFile);
+  }
+}
+
 std::vector<MessageImage> MessageImages::read() {
   std::vector<MessageImage> result;
   result.reserve(images_.size());
   for (Image& one : images_) {
-    if (!one.path.empty()) one.image.bytes = read_file(one.path, kLargestImageFile);
-    if (!one.url.empty()) {
-      one.image.bytes = with_context(one.url, [&] { return hub::read_public_file(one.url); });
+    read_file_of(one);
+    one.image.frames.reserve(one.image.frames.size() + one.frames.size());
+    for (Image& frame : one.frames) {
+      read_file_of(frame);
+      one.image.frames.push_back(std::move(frame.image.bytes));
     }
     result.push_back(std::move(one.image));
   }

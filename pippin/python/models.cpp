@@ -74,6 +74,7 @@ py::dict metadata_of(const Model& model) {
   const ModelMetadata& metadata = model.metadata();
   py::dict result;
   result["specification_version"] = metadata.specification_version;
+  result["kind"] = metadata.kind;
   result["short_description"] = metadata.short_description;
   result["version"] = metadata.version;
   result["author"] = metadata.author;

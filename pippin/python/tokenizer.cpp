@@ -17,6 +17,7 @@
 #include "pippin/chat/json.h"
 #include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
+#include "pippin/python/core/lists.h"
 #include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 
@@ -162,8 +163,8 @@ void bind_template(py::module_& module) {
 
 app::Conversation conversation_of(const py::object& messages, const py::dict& more,
                                   PromptEnd end_by_default) {
-  const bool is_list = py::isinstance<py::list>(messages) || py::isinstance<py::tuple>(messages);
-  if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
+  if (!core::is_list(messages.ptr()))
+    fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
   for (const py::handle message : messages) {
     if (!py::isinstance<py::dict>(message)) {
       fail(ErrorCode::InvalidArgument, "messages: a {} is not a dict with \"role\" and \"content\"",

@@ -9,6 +9,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "pippin/app/convert/calibration_corpus.h"
 #include "pippin/app/convert/compress.h"
 #include "pippin/app/convert/convert_arguments.h"
 #include "pippin/app/convert/write_programs.h"
@@ -18,6 +19,7 @@
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/pull.h"
 #include "pippin/app/open/text_input.h"
+#include "pippin/app/verify_corpus.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/package/package.h"
@@ -25,6 +27,7 @@
 #include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/options.h"
+#include "pippin/runtime/run_adapter.h"
 
 namespace pippin::python {
 namespace {
@@ -75,8 +78,11 @@ void take_compression(Options& options, app::CompressOptions& compression) {
   options.take("min_elements", compression.min_elements);
   options.take("calibrate", compression.calibrate);
   options.take("calibrate_tokens", compression.calibrate_tokens);
+  options.take("calibrate_rounds", compression.calibrate_rounds);
   options.take("calibrate_ids", compression.calibration_ids);
+  options.take("scale_inputs", compression.scale_inputs);
   options.take("mixed", compression.mixed);
+  options.take("target_size", compression.target_size);
   options.take("threads", compression.threads);
 }
 
@@ -167,6 +173,11 @@ void take_load(Options& options, runtime::LoadOptions& load) {
   options.take("context", load.context);
   options.take("threads", load.threads);
   options.take("adapter", load.adapter);
+  std::vector<std::string> adapters;
+  options.take("lora", adapters);
+  for (const std::string& text : adapters) {
+    load.run_adapters.push_back(runtime::parse_run_adapter(text));
+  }
   options.take("mmproj", load.mmproj);
   options.take("low_memory", load.low_memory);
   bool no_cache = false;
@@ -181,6 +192,10 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
   app::VerifyLimits& limits = verified.limits;
   app::TokenInput tokens;
   fs::path text, tokenizer, sound;
+  app::CorpusOptions corpus;
+  options.take("corpus", corpus.input);
+  options.take("output", corpus.folder);
+  options.take("shard", corpus.shard);
   options.take("text", text);
   options.take("sound", sound);
   options.take("ids", tokens.ids);
@@ -197,8 +212,13 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
   runtime::LoadOptions load;
   take_load(options, load);
   options.refuse_others();
-  if ((tokens.ids.empty() ? 0 : 1) + (text.empty() ? 0 : 1) + (sound.empty() ? 0 : 1) != 1) {
-    fail(ErrorCode::InvalidArgument, "one of ids, text and sound is needed");
+  if ((tokens.ids.empty() ? 0 : 1) + (text.empty() ? 0 : 1) + (sound.empty() ? 0 : 1) +
+          (corpus.input.empty() ? 0 : 1) !=
+      1) {
+    fail(ErrorCode::InvalidArgument, "one of ids, text, sound and corpus is needed");
+  }
+  if (corpus.input.empty() != corpus.folder.empty()) {
+    fail(ErrorCode::InvalidArgument, "corpus and output belong together");
   }
   if (verified.agreement.window < 1 || verified.agreement.greedy_tokens < 0) {
     fail(ErrorCode::InvalidArgument, "window is {} and greedy {}: 1 and 0 at least",
@@ -213,11 +233,41 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
     verified.agreement.progress = progress_of(progress, background);
     const app::ModelChoice checked{model.string(), "", load, pulls, false};
     const app::ModelChoice source{against.string(), tokenizer.string(), source_load, pulls, false};
+    if (!corpus.input.empty()) {
+      corpus.progress = progress_of(progress, background);
+      report = app::to_json(app::verify_corpus(checked, source, corpus, verified));
+      return;
+    }
     report =
         app::to_json(sound.empty() ? app::verify(checked, source, tokens, verified)
                                    : app::verify_speech(checked, source, sound.string(), verified));
   });
   return parsed(report);
+}
+
+py::object calibrate(const fs::path& model, const fs::path& texts, const fs::path& output,
+                     const py::object& progress, const py::dict& given) {
+  Options options(given);
+  app::CalibrationCorpus corpus;
+  app::CalibrationOptions how;
+  corpus.input = texts;
+  corpus.folder = output;
+  options.take("shard", corpus.shard);
+  options.take("window", how.window);
+  options.take("threads", how.threads);
+  options.refuse_others();
+  if (how.window < 1) fail(ErrorCode::InvalidArgument, "window is {}: 1 at least", how.window);
+  app::CalibrationSums sums;
+  run_work([&](BackgroundWork& background) {
+    corpus.progress = progress_of(progress, background);
+    sums = app::calibrate_corpus(app::resolve_model(model.string()), corpus, how);
+  });
+  py::dict result;
+  result["output"] = output.string();
+  result["texts"] = sums.texts;
+  result["tokens"] = sums.tokens;
+  result["parts"] = sums.parts;
+  return result;
 }
 
 py::object pull(const std::string& repo, const py::object& progress, const py::dict& given) {
@@ -266,6 +316,8 @@ void bind_tools(py::module_& module) {
   module.def("_inspect", &inspect, py::arg("package"), py::arg("mil"), py::arg("values"));
   module.def("_verify", &verify, py::arg("model"), py::arg("against"), py::arg("progress"),
              py::arg("options"));
+  module.def("_calibrate", &calibrate, py::arg("model"), py::arg("corpus"), py::arg("output"),
+             py::arg("progress"), py::arg("options"));
   module.def("_pull", &pull, py::arg("repo"), py::arg("progress"), py::arg("options"));
 }
 

@@ -233,6 +233,11 @@ RequestFields with_floats_only(const http::Request& request) {
 OpenedModel Endpoints::open_embedder(const RequestFields& fields, const Replying& reply) {
   reply->note_ignored(fields.ignored());
   OpenedModel opened = open_any(fields, reply);
+  if (!opened.adapter.empty()) {
+    throw ApiError(
+        400, fmt::format("\"{}\": vectors are the model's own, without adapters", opened.name),
+        "model");
+  }
   if (opened.speech == nullptr) return opened;
   throw ApiError(400, "the model \"" + opened.name + "\" takes recordings, not texts", "model");
 }

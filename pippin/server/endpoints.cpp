@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/server/adapters.h"
 #include "pippin/server/answer_json.h"
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/chat_messages.h"
@@ -66,7 +67,7 @@ AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
                              const ServedModel& model, std::chrono::milliseconds silence) {
   AnswerOptions options;
   options.id = id;
-  options.model = model.name;
+  options.model = answering_name(*model.loaded.model, model.name, job.request.model);
   options.created = now();
   options.choices = job.prompts.size() * static_cast<size_t>(job.request.choices);
   options.streams = job.request.streams;
@@ -106,6 +107,7 @@ std::vector<std::string> capabilities_of(const ModelStatus& status) {
 void write_model(JsonWriter& json, const ModelStatus& status, const std::string& name) {
   json.begin_object().member("id", name).member("object", "model");
   json.member("created", status.created).member("owned_by", "pippin");
+  if (!status.base.empty()) json.member("parent", status.base);
   constexpr const char* kStates[] = {"absent", "loading", "ready", "failed"};
   json.member("state", kStates[static_cast<size_t>(status.state)]);
   constexpr const char* kRouterStates[] = {"unloaded", "loading", "loaded", "failed"};
@@ -368,6 +370,17 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
       .end_object();
   json.member("build_info", "pippin");
   reply->send({.body = json.end_object().text()});
+}
+
+void Endpoints::list_adapters(const http::Request& request, const Replying& reply) {
+  const auto model = open(std::string(http::find_field(request.query, "model")), reply);
+  reply->send({.body = adapter_list(*model->loaded.model, model->adapters)});
+}
+
+void Endpoints::set_adapters(const http::Request& request, const Replying& reply) {
+  const auto model = open(std::string(http::find_field(request.query, "model")), reply);
+  model->adapters.set(read_adapter_scales(*model->loaded.model, request.body));
+  reply->send({.body = R"({"success":true})"});
 }
 
 // Waits until the model is loaded.

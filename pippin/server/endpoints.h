@@ -66,69 +66,34 @@ class Endpoints {
 
   // Each handler answers or throws ApiError.
   using Replying = std::shared_ptr<LoggedReply>;
-  void chat(const http::Request& request, const Replying& reply);
-  void completions(const http::Request& request, const Replying& reply);
-  void messages(const http::Request& request, const Replying& reply);
+  using Handler = void(const http::Request& request, const Replying& reply);
+  Handler chat, completions, messages;
   // native.cpp
-  void complete(const http::Request& request, const Replying& reply);
-  void infill(const http::Request& request, const Replying& reply);
-  void plain_completions(const http::Request& request, const Replying& reply);
+  Handler complete, infill, plain_completions;
   // ollama.cpp
-  void ollama_chat(const http::Request& request, const Replying& reply);
-  void ollama_generate(const http::Request& request, const Replying& reply);
+  Handler ollama_chat, ollama_generate;
   // ollama_models.cpp
-  void ollama_version(const http::Request& request, const Replying& reply);
-  void ollama_tags(const http::Request& request, const Replying& reply);
-  void ollama_show(const http::Request& request, const Replying& reply);
-  void ollama_ps(const http::Request& request, const Replying& reply);
+  Handler ollama_version, ollama_tags, ollama_show, ollama_ps;
   // ollama_manage.cpp
-  void ollama_pull(const http::Request& request, const Replying& reply);
-  void ollama_delete(const http::Request& request, const Replying& reply);
-  void ollama_copy(const http::Request& request, const Replying& reply);
-  void ollama_refuse(const http::Request& request, const Replying& reply);
+  Handler ollama_pull, ollama_delete, ollama_copy, ollama_refuse;
   // page_endpoints.cpp
-  void tools(const http::Request& request, const Replying& reply);
-  void run_tool(const http::Request& request, const Replying& reply);
-  void clients(const http::Request& request, const Replying& reply);
+  Handler tools, run_tool, clients;
   // ollama_embed.cpp
-  void ollama_embed(const http::Request& request, const Replying& reply);
-  void ollama_embeddings(const http::Request& request, const Replying& reply);
+  Handler ollama_embed, ollama_embeddings;
   // embeddings.cpp
-  void embeddings(const http::Request& request, const Replying& reply);
-  void native_embeddings(const http::Request& request, const Replying& reply);
-  void plain_embeddings(const http::Request& request, const Replying& reply);
+  Handler embeddings, native_embeddings, plain_embeddings;
   // rerank.cpp
-  void rerank(const http::Request& request, const Replying& reply);
-  void score(const http::Request& request, const Replying& reply);
+  Handler rerank, score;
   // transcriptions.cpp
-  void transcriptions(const http::Request& request, const Replying& reply);
-  void translations(const http::Request& request, const Replying& reply);
-  void inference(const http::Request& request, const Replying& reply);
+  Handler transcriptions, translations, inference;
   // responses.cpp
-  void create_response(const http::Request& request, const Replying& reply);
-  void count_response_tokens(const http::Request& request, const Replying& reply);
-  void retrieve_response(const http::Request& request, const Replying& reply);
-  void list_response_input(const http::Request& request, const Replying& reply);
-  void delete_response(const http::Request& request, const Replying& reply);
-  void cancel_response(const http::Request& request, const Replying& reply);
+  Handler create_response, count_response_tokens, retrieve_response, list_response_input,
+      delete_response, cancel_response;
   // files.cpp
-  void create_file(const http::Request& request, const Replying& reply);
-  void list_files(const http::Request& request, const Replying& reply);
-  void retrieve_file(const http::Request& request, const Replying& reply);
-  void read_file_content(const http::Request& request, const Replying& reply);
-  void delete_file(const http::Request& request, const Replying& reply);
+  Handler create_file, list_files, retrieve_file, read_file_content, delete_file;
   // batches.cpp
-  void create_batch(const http::Request& request, const Replying& reply);
-  void list_batches(const http::Request& request, const Replying& reply);
-  void retrieve_batch(const http::Request& request, const Replying& reply);
-  void cancel_batch(const http::Request& request, const Replying& reply);
-  void count_tokens(const http::Request& request, const Replying& reply);
-  void tokenize(const http::Request& request, const Replying& reply);
-  void detokenize(const http::Request& request, const Replying& reply);
-  void apply_template(const http::Request& request, const Replying& reply);
-  void props(const http::Request& request, const Replying& reply);
-  void load(const http::Request& request, const Replying& reply);
-  void unload(const http::Request& request, const Replying& reply);
+  Handler create_batch, list_batches, retrieve_batch, cancel_batch, count_tokens, tokenize,
+      detokenize, apply_template, props, list_adapters, set_adapters, load, unload;
 
   // These answer at once, from existing state.
   http::Response models() const;

@@ -1,7 +1,6 @@
 #include "pippin/server/field_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 namespace pippin::server {
@@ -169,17 +168,18 @@ constexpr FieldRule kRules[] = {
     {"guidance_scale", kText, Use::Only, "[1]", ""},
     {"logits_processors", kText, Use::Only, "[[]]", ""},
     {"custom_logit_processor", kText, Use::Only, R"([""])", ""},
-    {"lora", kText, Use::Only, "[[]]", "adapters are chosen when the server starts"},
-    {"lora_path", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"lora", kText, Use::Honoured, "",
+     "adapters of the model (--lora): a name, or a list of names and {id or name, scale}"},
+    {"lora_path", kText, Use::Honoured, "lora", "a name, not a path"},
     {"temperature", kOllama, Use::Honoured, "",
      "some clients send it here; `options` takes precedence"},
     {"top_p", kOllama, Use::Honoured, "", "the same"},
     {"max_output_tokens", kOllama, Use::Honoured, "max_tokens", "the same"},
 
     // --- the form of the answer ---
-    {"adapters", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
-    {"adapter", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
-    {"adapter_id", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"adapters", kText, Use::Honoured, "lora", "a name, not a path"},
+    {"adapter", kText, Use::Honoured, "lora", "a name, not a path"},
+    {"adapter_id", kText, Use::Honoured, "lora", "a name, not a path"},
     {"response_format", kText, Use::Honoured, "", "json_object, json_schema, regex, grammar"},
     {"text", kResponses, Use::Honoured, "",
      R"({"format": text, json_object or json_schema, "verbosity": "medium"})"},
@@ -519,49 +519,6 @@ constexpr FieldRule kRules[] = {
      "as expires_after, for the files with the answers"},
 };
 
-struct EndpointName {
-  FieldsOf endpoint;
-  std::string_view name;
-};
-constexpr std::array<EndpointName, 16> kEndpoints = {{{kChat, "chat"},
-                                                      {kCompletions, "completions"},
-                                                      {kMessages, "messages"},
-                                                      {kNative, "completion"},
-                                                      {kEmbeddings, "embeddings"},
-                                                      {kRerank, "rerank"},
-                                                      {kScore, "score"},
-                                                      {kResponses, "responses"},
-                                                      {kOllama, "ollama"},
-                                                      {kOllamaOptions, "ollama options"},
-                                                      {kOllamaEmbed, "ollama embed"},
-                                                      {kTranscriptions, "transcriptions"},
-                                                      {kTranslations, "translations"},
-                                                      {kInference, "inference"},
-                                                      {kFiles, "files"},
-                                                      {kBatches, "batches"}}};
-
-std::string endpoints_of(const FieldRule& rule) {
-  std::string text;
-  for (const auto& [endpoint, name] : kEndpoints) {
-    if ((rule.endpoints & endpoint) == 0) continue;
-    text.append(text.empty() ? "" : ", ").append(name);
-  }
-  return text;
-}
-
-std::string treatment_of(const FieldRule& rule) {
-  std::string text;
-  if (rule.use == Use::Ignored) text = "ignored";
-  if (rule.use == Use::Only) {
-    text = rule.meaning == "[]" ? "400" : "400 unless in `" + std::string(rule.meaning) + "`";
-  }
-  if (rule.use == Use::Honoured && !rule.meaning.empty()) {
-    text = "as `" + std::string(rule.meaning) + "`";
-  }
-  if (!rule.note.empty()) text.append(text.empty() ? "" : ": ").append(rule.note);
-  return text;
-}
-
 }  // namespace
 
 std::span<const FieldRule> field_rules() {
@@ -573,38 +530,6 @@ const FieldRule* find_rule(std::string_view name, FieldsOf endpoint) {
       std::begin(kRules), std::end(kRules),
       [&](const FieldRule& rule) { return rule.name == name && (rule.endpoints & endpoint) != 0; });
   return found == std::end(kRules) ? nullptr : found;
-}
-
-std::string fields_document() {
-  std::string text =
-      "# Fields of requests\n\n"
-      "The treatment of each field by `pippin serve`. The server reads requests by this table, "
-      "and its tests compare this\npage with it.\n\n"
-      "- A field that would change the text is honoured, or gets 400 with its name.\n"
-      "- A field that changes neither the text nor the rest of the answer is ignored.\n"
-      "- A field that is not in the table is ignored, because clients keep adding new ones; the "
-      "header `x-ignored-fields` of\n  the answer names it. The header also names a field that "
-      "this model "
-      "cannot follow.\n"
-      "- null is the same as an absent field. Of two spellings of one field the first one here "
-      "counts; the header names the\n  other one if its value differs.\n\n"
-      "Endpoints: `chat` is `/v1/chat/completions`, `completions` `/v1/completions`, `messages` "
-      "`/v1/messages`, `completion`\nllama-server's `/completion` and `/infill`, `embeddings` "
-      "`/v1/embeddings`, `/embedding` and `/embed`,\n`rerank` `/v1/rerank` and its other "
-      "spellings, "
-      "`score` `/v1/score`, `responses` `/v1/responses`.\n`ollama` is `/api/chat` and "
-      "`/api/generate`, `ollama options` their "
-      "`options`, `ollama embed` `/api/embed` and\n`/api/embeddings`.\n`transcriptions` is "
-      "`/v1/audio/transcriptions`, `translations` `/v1/audio/translations`, `inference` "
-      "whisper.cpp's\n`/inference`: forms with a file. `files` is `/v1/files`, a form with a "
-      "`file`; "
-      "`batches` is `/v1/batches`.\n\n"
-      "| field | endpoints | |\n|---|---|---|\n";
-  for (const FieldRule& rule : kRules) {
-    text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));
-    text.append(" | ").append(treatment_of(rule)).append(" |\n");
-  }
-  return text;
 }
 
 }  // namespace pippin::server

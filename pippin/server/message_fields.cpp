@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/shortened.h"
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
 
@@ -60,9 +61,7 @@ chat::Value value_of(const Json& json) {
 }
 
 std::string shown(std::string_view value) {
-  constexpr size_t kMost = 80;
-  if (value.size() <= kMost) return fmt::format("\"{}\"", value);
-  return fmt::format("\"{}...\"", value.substr(0, kMost));
+  return fmt::format("\"{}\"", shortened(value));
 }
 
 void add_line(std::string& text, std::string_view more) {

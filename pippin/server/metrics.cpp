@@ -102,7 +102,7 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
 
   std::vector<std::pair<std::string, scheduling::SchedulerState>> states;
   for (const ModelStatus& status : models) {
-    if (status.model == nullptr) continue;
+    if (status.model == nullptr || status.shares_model) continue;
     states.emplace_back(label(status.name), status.model->scheduler->state());
   }
   const auto each = [&](const char* name, const char* kind, const char* help, auto value) {

@@ -31,6 +31,10 @@ ModelList::ModelList(ModelListOptions options)
       same->own_aliases = same->aliases.size();
     }
   }
+  for (size_t i = slots_.size(); i-- > 0;) add_run_adapters(*slots_[i]);
+  for (const auto& slot : slots_) {
+    if (slot->is_run_adapter) check_name(slot->entry.name);
+  }
   has_begun_ = names_at_start().empty();
   watcher_ = Thread([this] { watch(); });
 }
@@ -66,7 +70,8 @@ std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
 OpenedModel ModelList::open(const std::string& name) {
   find_adapters_for(name);
   std::unique_lock lock(mutex_);
-  Slot& slot = find(name);
+  Slot& named = find(name);
+  Slot& slot = holder_of(named);
   changed_.wait(lock, [&] { return is_stopped_ || slot.state != ModelState::Loading; });
   if (is_stopped_) throw ApiError(503, "the server is ending");
   if (slot.state == ModelState::Ready) {
@@ -79,12 +84,13 @@ OpenedModel ModelList::open(const std::string& name) {
   }
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return {slot.held(), slot.entry.name, slot.first_mapping};
+  return {slot.held(), named.entry.name, named.is_run_adapter ? named.adapter : std::string(),
+          slot.first_mapping};
 }
 
 void ModelList::unload(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  Slot& slot = find(name);
+  Slot& slot = holder_of(find(name));
   if (slot.state == ModelState::Loading) {
     throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
   }
@@ -93,7 +99,7 @@ void ModelList::unload(const std::string& name) {
 
 void ModelList::keep(const std::string& name, std::chrono::milliseconds time) {
   const std::lock_guard lock(mutex_);
-  find(name).keep_alive = time;
+  holder_of(find(name)).keep_alive = time;
   changed_.notify_all();
 }
 
@@ -110,11 +116,14 @@ std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
   throw api_error(error);
 }
 
-ModelStatus ModelList::status_of(const Slot& slot) const {
+ModelStatus ModelList::status_of(const Slot& named) const {
+  const Slot& slot = holder_of(named);
   ModelStatus status{slot.held()};
-  status.name = slot.entry.name;
+  status.name = named.entry.name;
   status.path = slot.entry.path;
-  status.aliases = slot.aliases;
+  if (named.base != nullptr) status.base = named.base->entry.name;
+  status.shares_model = named.is_run_adapter;
+  status.aliases = named.aliases;
   status.state = slot.state;
   status.error = slot.error;
   status.created = slot.created;

@@ -62,6 +62,8 @@ enum class ModelState { Absent, Loading, Ready, Failed };
 // The model is null unless it is ready.
 struct ModelStatus : AnyModel {
   std::string name, path;
+  std::string base;                  // of MODEL:ADAPTER: MODEL
+  bool shares_model = false;         // it is the loaded model of `base`, whose runs add the adapter
   std::vector<std::string> aliases;  // further names
   ModelState state = ModelState::Absent;
   std::string error;    // of the last attempt
@@ -74,6 +76,7 @@ struct ModelStatus : AnyModel {
 // One model of the list.
 struct OpenedModel : AnyModel {
   std::string name;
+  std::string adapter = {};    // that the name names, of those that runs of the model add
   uint64_t first_mapping = 0;  // its files have this or a later number (base/files/mapped_origin.h)
 };
 
@@ -143,6 +146,9 @@ class ModelList {
   Slot* find_base(const std::string& name) const;  // of MODEL:ADAPTER; null: none
   void find_adapters_for(const std::string& name);
   void add_adapters(Slot& slot, const std::filesystem::path& path);
+  void add_run_adapters(Slot& slot);
+  static const Slot& holder_of(const Slot& slot);
+  static Slot& holder_of(Slot& slot) { return const_cast<Slot&>(holder_of(std::as_const(slot))); }
   ModelStatus status_of(const Slot& slot) const;
   void check_new(const std::string& name) const;
   std::chrono::milliseconds keep_alive_of(const Slot& slot) const;

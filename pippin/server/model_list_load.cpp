@@ -82,10 +82,16 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     }
     if (!path.empty()) add_adapters(slot, path);
     if (slot.base != nullptr) choice.load.adapter = slot.adapter;
+    choice.load.prediction = app::uses_prediction(settings.draft);
     const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
     make_room(slot, bytes);
+    const bool has_adapters = !choice.load.run_adapters.empty();
     const bool embeds_texts = !path.empty() && app::is_text_encoder(path);
     const bool takes_images = !path.empty() && app::ImageEncoder::is_in(path);
+    const bool is_speech = !path.empty() && app::is_speech_model(path);
+    if (has_adapters && (embeds_texts || takes_images || is_speech)) {
+      fail(ErrorCode::Unsupported, "adapters (--lora) are for models that write texts");
+    }
     if (embeds_texts || takes_images) {
       if (embeds_texts) {
         opened.encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
@@ -93,7 +99,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
       if (takes_images) {
         opened.images = std::make_shared<const app::ImageEncoder>(app::ImageEncoder::open(choice));
       }
-    } else if (!path.empty() && app::is_speech_model(path)) {
+    } else if (is_speech) {
       opened.speech = std::make_shared<const app::SpeechToText>(app::SpeechToText::open(choice));
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);

@@ -91,8 +91,10 @@ void ModelList::add_adapters(Slot& slot, const fs::path& path) {
     if (slot.is_examined || slot.base != nullptr) return;
   }
   std::vector<std::string> names;
+  // Functions of a package take no further adapters.
+  const bool has_functions = slot.settings->choice.load.run_adapters.empty();
   try {
-    names = app::read_adapters(path);
+    if (has_functions) names = app::read_adapters(path);
   } catch (const Error& error) {
     log_warn("{} cannot be asked for its adapters: {}", slot.entry.name, error.what());
   }
@@ -106,6 +108,23 @@ void ModelList::add_adapters(Slot& slot, const fs::path& path) {
     made->adapter = name;
     slots_.push_back(std::move(made));
   }
+}
+
+// Names of the adapters in the settings, which share the loaded model.
+void ModelList::add_run_adapters(Slot& slot) {
+  for (const runtime::RunAdapter& adapter : slot.settings->choice.load.run_adapters) {
+    auto made = std::make_unique<Slot>(
+        ModelEntry{fmt::format("{}:{}", slot.entry.name, adapter.name), slot.entry.path},
+        slot.settings);
+    made->base = &slot;
+    made->adapter = adapter.name;
+    made->is_run_adapter = true;
+    slots_.push_back(std::move(made));
+  }
+}
+
+const ModelList::Slot& ModelList::holder_of(const Slot& slot) {
+  return slot.is_run_adapter ? *slot.base : slot;
 }
 
 ModelList::Slot& ModelList::find(const std::string& name) const {
@@ -151,12 +170,19 @@ void ModelList::add(const ModelEntry& entry) {
   Slot* const same = find_same(entry);
   if (same == nullptr) {
     slots_.push_back(std::make_unique<Slot>(entry, settings_));
-    slots_.back()->is_added = true;
+    Slot& added = *slots_.back();
+    added.is_added = true;
+    add_run_adapters(added);
   } else if (same->is_listed) {
     same->aliases.push_back(entry.name);
   } else {
     same->entry.name = entry.name;
     same->is_listed = true;
+    for (const auto& slot : slots_) {
+      if (slot->base != same || !slot->is_run_adapter) continue;
+      slot->entry.name = fmt::format("{}:{}", same->entry.name, slot->adapter);
+      slot->is_listed = true;
+    }
   }
 }
 

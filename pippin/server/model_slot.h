@@ -38,6 +38,8 @@ struct ModelList::Slot : AnyModel {
   bool is_added = false;  // by a client
   Slot* base = nullptr;   // of an adapter: the model that it belongs to
   std::string adapter;
+  // An adapter that runs of the base add: the base is loaded for it.
+  bool is_run_adapter = false;
   bool is_examined = false;  // its adapters are on the list
   // False once it was removed; requests may still hold the slot.
   bool is_listed = true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/server/adapters.h"
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/endpoints.h"
 #include "pippin/server/fill_in.h"
@@ -79,7 +80,7 @@ NativeOptions native_options(const RequestFields& fields, const ServedModel& mod
   // Chosen here, so that the settings in the answer include it.
   if (!job.request.sampling.seed) job.request.sampling.seed = std::random_device()();
   NativeOptions options;
-  options.model = model.name;
+  options.model = answering_name(*model.loaded.model, model.name, job.request.model);
   options.streams = job.request.streams;
   options.with_probabilities = job.request.top_logprobs >= 0;
   options.with_tokens = find_bool(fields, "return_tokens").value_or(false);

@@ -117,7 +117,7 @@ void Endpoints::ollama_ps(const http::Request& /*request*/, const Replying& repl
   JsonWriter json;
   json.begin_object().key("models").begin_array();
   for (const ModelStatus& status : models_.all()) {
-    if (status.state != ModelState::Ready) continue;
+    if (status.state != ModelState::Ready || status.shares_model) continue;
     const auto details = describer_.find(status);
     json.begin_object();
     write_model(json, status.name, details.value_or(ModelDetails{}));

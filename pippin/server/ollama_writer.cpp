@@ -10,7 +10,6 @@ namespace pippin::server {
 namespace {
 
 using model_output::Answer;
-using model_output::AnswerPart;
 
 int64_t nanoseconds(double seconds) {
   return static_cast<int64_t>(std::max(seconds, 0.0) * 1e9);

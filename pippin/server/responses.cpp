@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/server/adapters.h"
 #include "pippin/server/endpoints.h"
 #include "pippin/server/message_fields.h"
 #include "pippin/server/prompt.h"
@@ -145,7 +146,7 @@ ResponseWriterOptions writer_options(const RequestFields& body, const ResponseRe
                                      const ServedModel& model, std::chrono::milliseconds silence) {
   ResponseWriterOptions options;
   options.name = random_digits();  // gives access to a stored conversation
-  options.model = model.name;
+  options.model = answering_name(*model.loaded.model, model.name, request.text.model);
   options.created = std::time(nullptr);
   options.echo = echoed_request(body, request, model);
   options.streams = request.text.streams;

@@ -58,6 +58,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/apply-template", &Endpoints::apply_template, Status::None, kLlama},
     Route{"GET", "/props", &Endpoints::props, Status::None, kLlama},
     Route{"GET", "/v1/props", &Endpoints::props, Status::None, kLlama},
+    Route{"GET", "/lora-adapters", &Endpoints::list_adapters, Status::None, kLlama},
+    Route{"POST", "/lora-adapters", &Endpoints::set_adapters, Status::None, kLlama},
     Route{"POST", "/models/load", &Endpoints::load, Status::None, kLlama},
     Route{"POST", "/models/unload", &Endpoints::unload, Status::None, kLlama},
     Route{"GET", "/tools", &Endpoints::tools},

@@ -12,6 +12,7 @@
 #include "pippin/model_output/call_syntax.h"
 #include "pippin/model_output/reasoning.h"
 #include "pippin/scheduling/scheduler.h"
+#include "pippin/server/adapters.h"
 #include "pippin/server/embedder.h"
 
 namespace pippin::server {
@@ -31,6 +32,7 @@ struct ServedModel {
   std::shared_ptr<const model_output::CallSyntax> calls;          // of tools; null: unknown
   bool takes_tools = false;  // whether the template supports tools
   bool allows_remote_images = false;
+  AdapterDefaults adapters;  // until it is unloaded
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;

@@ -440,7 +440,7 @@ http::Response Server::State::slots(const http::Request& request) const {
   json.begin_array();
   int64_t id = 0, idle = 0;
   for (const ModelStatus& status : models_.all()) {
-    if (status.model == nullptr) continue;
+    if (status.model == nullptr || status.shares_model) continue;
     const scheduling::SchedulerState state = status.model->scheduler->state();
     const int64_t running = state.reading + state.decoding;
     const int64_t count = status.model->scheduler->max_running();
@@ -471,7 +471,7 @@ http::Response Server::State::requests() const {
   }
   json.end_array().key("models").begin_array();
   for (const ModelStatus& status : models_.all()) {
-    if (status.model == nullptr) continue;
+    if (status.model == nullptr || status.shares_model) continue;
     const scheduling::SchedulerState state = status.model->scheduler->state();
     json.begin_object().member("model", status.name).member("waiting", state.waiting);
     json.member("reading", state.reading).member("decoding", state.decoding);

@@ -57,6 +57,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   const TextJobOptions options_;
   std::shared_ptr<http::Reply> reply_;
   runtime::TextOptions generation_;
+  std::vector<float> adapters_;
 
   std::mutex mutex_;  // guards the members below
   std::unique_ptr<AnswerWriter> writer_;
@@ -228,6 +229,8 @@ void TextJob::start(FormQueue& forms) {
   } catch (const Error& error) {
     throw sampling_error(error);
   }
+  adapters_ = adapters_of(*model_->loaded.model, model_->name, options_.request.model,
+                          options_.request.adapters, model_->adapters);
   const std::optional<app::AnswerForm> wanted = form();
   if (!wanted) return submit(nullptr);
   if (const auto known = model_->forms->find(*wanted)) return submit(known);
@@ -268,7 +271,8 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
         // Only once for all choices of a prompt.
         const int64_t prompt_logprobs = choice == 0 ? options_.request.prompt_logprobs : -1;
         auto job = model_->scheduler->submit(
-            {prompt, options, prompt_logprobs, options_.rows, options_.in_background}, listener);
+            {prompt, options, prompt_logprobs, options_.rows, options_.in_background, adapters_},
+            listener);
         const std::lock_guard jobs_lock(jobs_mutex_);
         jobs_.push_back(std::move(job));
       }

@@ -226,6 +226,7 @@ TextRequest read_text_request(const RequestFields& body) {
   std::erase(request.banned_texts, "");
   request.ignore_end = find_bool(body, "ignore_eos").value_or(false);
   request.max_drafts = find_int(body, "draft_max", 0).value_or(-1);
+  request.adapters = read_adapters(body);
   request.prediction = read_field("prediction", [&] { return read_prediction(body); });
   request.streams = find_bool(body, "stream").value_or(false);
   request.with_progress = find_bool(body, "return_progress").value_or(false);

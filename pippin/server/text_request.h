@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pippin/app/sampling_choice.h"
+#include "pippin/server/adapters.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/form_fields.h"
 #include "pippin/server/request_fields.h"
@@ -30,7 +31,8 @@ struct TextRequest {
   int64_t prompt_tokens = 0;     // only the last ones; 0: all, -1: as many as fit
   int64_t thinking_budget = -1;  // most tokens of thoughts; negative: no limit
   int64_t max_drafts = -1;       // per pass; 0: none; negative: the server's setting
-  std::string prediction = {};   // the expected text, to look drafts up in
+  std::optional<std::vector<WantedAdapter>> adapters = {};
+  std::string prediction = {};  // the expected text, to look drafts up in
   bool streams = false;
   bool with_usage = false;            // of streams: a last chunk with it
   bool with_progress = false;         // of streams: chunks with the progress in the prompt

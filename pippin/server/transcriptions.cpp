@@ -38,7 +38,8 @@ http::Response whole_answer(const TranscriptionRequest& request,
     case TranscriptionForm::Vtt:
       return {.content_type = "text/plain; charset=utf-8", .body = write_vtt(transcription)};
     case TranscriptionForm::VerboseJson:
-      return {.body = write_json(transcription, request.with_segments)};
+      return {.body = write_json(transcription, {.with_segments = request.with_segments,
+                                                 .with_words = request.options.word_timestamps})};
     case TranscriptionForm::Json:
       break;
   }

@@ -21,10 +21,6 @@ namespace {
 
 using mx::Dtype;
 
-bool is_list(PyObject* object) {
-  return PyList_Check(object) != 0 || PyTuple_Check(object) != 0;
-}
-
 enum class Kind : uint8_t { Bool, Whole, WideWhole, Beyond, Fraction, Complex };
 
 // Reads nested lists in two walks: the first finds type and shape, the second reads the numbers.
@@ -234,6 +230,10 @@ py::object with_maker(const mx::array& a, Visit visit) {
 }
 
 }  // namespace
+
+bool is_list(PyObject* object) {
+  return PyList_Check(object) != 0 || PyTuple_Check(object) != 0;
+}
 
 mx::array array_of_lists(PyObject* list, std::optional<Dtype> dtype) {
   const Lists lists(list);

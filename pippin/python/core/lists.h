@@ -9,6 +9,9 @@
 
 namespace pippin::python::core {
 
+// Whether an object is a list or a tuple.
+bool is_list(PyObject* object);
+
 // Converts a list or tuple. The elements decide the type: bool, integer (int32, or int64 if
 // needed), float or complex. Arrays among them are stacked. Throws ValueError for lists of
 // differing lengths.

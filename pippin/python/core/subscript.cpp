@@ -19,7 +19,7 @@ namespace py = pybind11;
 
 namespace {
 
-PyObject* get(PyObject* self, PyObject* index) noexcept {
+PyObject* get_item(PyObject* self, PyObject* index) noexcept {
   return guarded([&] {
     const mx::array& value = value_of(self);
     return give(Index(index, value.shape()).get(value));
@@ -150,7 +150,7 @@ PyObject* at(PyObject* self, void*) {
 }
 
 void add_index_slots(std::vector<PyType_Slot>& slots) {
-  slots.push_back({Py_mp_subscript, reinterpret_cast<void*>(&get)});
+  slots.push_back({Py_mp_subscript, reinterpret_cast<void*>(&get_item)});
   slots.push_back({Py_mp_ass_subscript, reinterpret_cast<void*>(&set)});
   slots.push_back({Py_mp_length, reinterpret_cast<void*>(&length)});
   slots.push_back({Py_tp_iter, reinterpret_cast<void*>(&iterate)});

@@ -2,19 +2,12 @@
 
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"
+#include "pippin/python/core/lists.h"
 #include "pippin/python/core/object.h"
 
 namespace pippin::python::core {
 
 namespace py = pybind11;
-
-namespace {
-
-bool is_list(PyObject* tree) {
-  return PyList_Check(tree) != 0 || PyTuple_Check(tree) != 0;
-}
-
-}  // namespace
 
 void visit_leaves(PyObject* tree, const std::function<void(PyObject*)>& visit) {
   if (is_list(tree)) {

@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     from . import optimizers as optimizers
     from . import utils as utils
     from ._export import ExportedFunction, SizeRange, TensorSpec, export
-    from ._tools import Compressed, Converted, Pulled, Verified, compress, convert, inspect, pull, verify
+    from ._tools import Calibrated, Compressed, Converted, Pulled, Verified, calibrate, compress, convert, inspect, pull, verify
 
 __all__ = [
-    "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
+    "Calibrated", "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
     "Function", "ImageEncoder", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
     "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextEncoder",
-    "TextStream", "Tokenizer", "Transcriber", "UnsupportedError", "Verified", "VisionPrompt", "__version__", "compile", "compress", "convert", "export", "inspect",
+    "TextStream", "Tokenizer", "Transcriber", "UnsupportedError", "Verified", "VisionPrompt", "__version__", "calibrate", "compile", "compress", "convert", "export", "inspect",
     "pull", "verify",
 ]
 # Imported on first use, so that `import pippin` is quick: dataclasses take longer to import than all of this. Type
 # checkers read the branch above.
-_OF_TOOLS = ("Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify")
+_OF_TOOLS = ("Calibrated", "Compressed", "Converted", "Pulled", "Verified", "calibrate", "compress", "convert", "inspect", "pull", "verify")
 _OF_EXPORT = ("ExportedFunction", "SizeRange", "TensorSpec", "export")
 
 if not TYPE_CHECKING:

@@ -339,6 +339,9 @@ class Sequence(metaclass=_pybind11_type):
     @property
     def position(self) -> int: ...
     @property
+    def adapters(self) -> list[float]: ...
+    def set_adapters(self, numbers: Items[float]) -> None: ...
+    @property
     def tokens(self) -> list[int]: ...
     @property
     def earliest(self) -> int: ...
@@ -381,10 +384,14 @@ class LanguageModel(metaclass=_pybind11_type):
     def __init__(
         self, path: str, *, tokenizer: str = "", chat_template: str = "", context: int = 0, num_threads: int = 0,
         adapter: str = "", mmproj: str = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
-        backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
+        backend: str = "cpu", compute_units: str = "", cache_type: str = "f16",
+        lora: Items[str] = (),
+        progress: Callable[[str, int, int], object] | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
+    @property
+    def adapters(self) -> list[str]: ...
     @property
     def context(self) -> int: ...
     @property
@@ -444,6 +451,10 @@ def _inspect(package: str | os.PathLike[str], mil: bool, values: bool) -> Any: .
 def _verify(
     model: str | os.PathLike[str], against: str | os.PathLike[str], progress: Callable[[int, int], object] | None,
     options: dict[str, Any],
+) -> dict[str, Any]: ...
+def _calibrate(
+    model: str | os.PathLike[str], corpus: str | os.PathLike[str], output: str | os.PathLike[str],
+    progress: Callable[[int, int], object] | None, options: dict[str, Any],
 ) -> dict[str, Any]: ...
 def _pull(
     repo: str, progress: Callable[[int, int], object] | None, options: dict[str, Any]

@@ -9,7 +9,10 @@ from typing import Any
 
 from . import _pippin
 
-__all__ = ["Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify"]
+__all__ = [
+    "Calibrated", "Compressed", "Converted", "Pulled", "Verified", "calibrate", "compress", "convert", "inspect", "pull",
+    "verify",
+]
 
 Path = str | os.PathLike[str]
 Progress = Callable[[int, int], object]
@@ -43,6 +46,7 @@ class Compressed:
 class Verified:
     """How well a package agrees with the model that it was made from: the result of pippin.verify()."""
 
+    date: str  # of the comparison, in UTC: "2026-11-30T18:00:00Z"
     tokens: int
     mean_kl: float
     max_kl: float
@@ -58,6 +62,19 @@ class Verified:
     holds: bool  # within all limits
     parts: list[dict[str, Any]]
     broken: list[str]  # the limits that are exceeded
+    texts: int = 0  # of a corpus
+    failed: int = 0  # those that could not be compared
+    first_failure: str = ""
+
+
+@dataclass
+class Calibrated:
+    """Statistics of a model's inputs on a corpus: the result of pippin.calibrate()."""
+
+    output: str
+    texts: int
+    tokens: int
+    parts: int  # files of the folder
 
 
 @dataclass
@@ -101,6 +118,7 @@ def compress(package: Path, output: Path, *, progress: Progress | None = None, *
     >>> smaller.bytes < pippin.compress("demo.mlpackage", "small.mlpackage", quantize="int8").bytes
     True
     """
+    _as_words(options)
     return Compressed(**_pippin._compress(package, output, progress, options))
 
 
@@ -119,7 +137,8 @@ def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
 
 def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
     """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list;
-    models of speech on `sound`, a recording. Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
+    models of speech on `sound`, a recording. `corpus`, a file of texts, is shared by all processes with the
+    same folder `output`. Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
     verify`; `broken` lists the limits that are exceeded. Raises NotFoundError, InvalidFileError,
     UnsupportedError, and InvalidArgumentError for unknown options and ids.
 
@@ -128,6 +147,23 @@ def verify(model: Path, against: Path, *, progress: Progress | None = None, **op
     (True, [])
     """
     return Verified(**_pippin._verify(model, against, progress, options))
+
+
+def calibrate(
+    model: Path, corpus: Path, output: Path, *, progress: Progress | None = None, **options: Any
+) -> Calibrated:
+    """Gathers statistics of the inputs of a model's weights on a corpus, a file with a text on each line or, as
+    .jsonl, objects with "text". All processes with the same folder `output` share the work; convert() and compress()
+    take the folder as `calibrate`. Options are those of `pippin calibrate`: shard, window, threads. Raises
+    NotFoundError, InvalidFileError, UnsupportedError, and InvalidArgumentError for unknown options and for
+    texts of fewer than 256 tokens.
+
+    >>> with open("texts.txt", "w") as file:
+    ...     _ = file.write("Once upon a time there was a little girl who liked to play in the park.\\n" * 20)
+    >>> pippin.calibrate("checkpoint", "texts.txt", "statistics").texts
+    20
+    """
+    return Calibrated(**_pippin._calibrate(model, corpus, output, progress, options))
 
 
 def pull(repo: str, *files: str, progress: Progress | None = None, **options: Any) -> Pulled:
@@ -142,7 +178,10 @@ def pull(repo: str, *files: str, progress: Progress | None = None, **options: An
 
 
 def _as_words(options: dict[str, Any]) -> None:
-    """Converts values of some options to the form of the command line."""
+    """Converts paths and values of some options to the form of the command line."""
+    for name, value in options.items():
+        if isinstance(value, os.PathLike):
+            options[name] = os.fspath(value)
     adapters = options.get("adapter")
     if isinstance(adapters, Mapping):
         options["adapter"] = [f"{name}={os.fspath(path)}" for name, path in adapters.items()]

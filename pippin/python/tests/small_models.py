@@ -105,6 +105,18 @@ def detector():
     return model(described, 202, field(1, model(described, 610, body)))
 
 
+def network():
+    """A neural network from 3 numbers to the label and the softmax of twice the numbers."""
+    def layer(name, x, y, kind, body):
+        return field(1, field(1, name) + field(2, x) + field(3, y) + field(kind, body))
+
+    outputs = {"label": STRING_TYPE, "likely": dictionary_type(True)}
+    described = description({"x": array_type([3])}, outputs, "label", "likely")
+    factor = varint(1 << 3 | 5) + struct.pack("<f", 2)
+    layers = layer("twice", "x", "twice", 231, factor) + layer("softmax", "twice", "scores", 175, b"")
+    return model(described, 403, layers + field(100, joined(1, ["a", "b", "c"])) + field(200, "scores"), version=1)
+
+
 def _tensor_type(shape):
     return field(1, field(1, _MIL_FLOAT32) + field(2, len(shape))
                  + joined(3, (field(1, field(1, size)) for size in shape)))

@@ -104,6 +104,16 @@ class Predictions(Case):
         self.assertEqual(told["likely"], {"cat": 0.5, "dog": 0.5})
         self.assertIs(type(told["label"]), str)
 
+    def test_networks(self):
+        proxy = Proxy(self.written(small.network(), "network.mlmodel"))
+        told = proxy.predict({"x": np.array([0.0, 1.0, 0.5])})
+        self.assertEqual((told["label"], list(told["likely"])), ("b", ["a", "b", "c"]))
+        expected = np.exp([0, 2, 1]) / np.exp([0, 2, 1]).sum()
+        np.testing.assert_allclose(list(told["likely"].values()), expected, rtol=1e-5)
+        self.assertEqual(Proxy(proxy.get_compiled_model_path()).predict({"x": [0, 1, 0.5]})["label"], "b")
+        with self.assertRaisesRegex(RuntimeError, r"MultiArray shape \(2\) does not match the shape \(3\)"):
+            proxy.predict({"x": [0.0, 1.0]})
+
     def test_words(self):
         proxy = Proxy(self.written(small.review(), "review.mlmodel"))
         self.assertEqual(proxy.predict({"words": {"great": 2.0, "unknown": 1}}),
@@ -307,8 +317,13 @@ class WithoutCoremltools(Case):
         self.assertEqual(likely.type.dictionaryType.WhichOneof("KeyType"), "stringKeyType")
         with self.assertRaisesRegex(AttributeError, "can only be read"):
             feature.name = "y"
+        self.assertEqual(spec.WhichOneof("Type"), "glmClassifier")
         with self.assertRaisesRegex(AttributeError, "no 'neuralNetwork' here"):
             spec.neuralNetwork
+        network = coreml.MLModel(self.written(small.network(), "n.mlmodel"))
+        self.assertEqual((network.get_spec().specificationVersion, network.author), (1, "the tests"))
+        self.assertEqual(network.get_spec().WhichOneof("Type"), "neuralNetworkClassifier")
+        self.assertEqual(network.output_description, {"label": "the label", "likely": "the likely"})
         ranges = coreml.MLModel(self.compiled(small.RANGES)).get_spec().description.input[0].type.multiArrayType
         self.assertEqual(ranges.WhichOneof("ShapeFlexibility"), "shapeRange")
         self.assertEqual([(one.lowerBound, one.upperBound) for one in ranges.shapeRange.sizeRanges], [(3, 5), (2, 2)])

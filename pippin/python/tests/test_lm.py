@@ -320,9 +320,11 @@ class Texts(unittest.TestCase):
                 self.generate(**{name: value})
         with self.assertRaisesRegex(ValueError, "an answer has one form"):
             self.generate(regex="a", choices=["a"])
-        for options in ({"model_config": {"a": 1}}, {"adapter_path": "x"}, {"tokenizer_config": {"pad_token": "x"}}):
+        for options in ({"model_config": {"a": 1}}, {"tokenizer_config": {"pad_token": "x"}}):
             with self.assertRaisesRegex(NotImplementedError, next(iter(options))):
                 lm.load("demo", **options)
+        with self.assertRaisesRegex(FileNotFoundError, "/nowhere/at/all: there is no such adapter"):
+            lm.load("demo", adapter_path="/nowhere/at/all")
         with self.assertRaises(MemoryError):
             self.generate([259] * 600)
         other, _ = lm.load("demo")

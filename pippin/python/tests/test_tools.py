@@ -107,6 +107,21 @@ class Conversions(unittest.TestCase):
         self.assertFalse(result.holds)
         self.assertTrue(any("KL" in line for line in result.broken), result.broken)
 
+    def test_corpora(self):
+        texts = folder() / "corpus.txt"
+        texts.write_text("Once upon a time there was a little fox who lived in a forest.\nA dog.\n\n" * 15)
+        source = package()
+        small = pippin.compress(source, self.output(), palettize=6, group=16)
+        result = pippin.verify(small.path, source, corpus=texts, output=folder() / "compared", shard=7)
+        self.assertEqual((result.texts, result.failed), (45, 0))
+        self.assertTrue(result.holds and result.tokens > 150 and result.mean_kl > 0)
+        done = pippin.calibrate(source, texts, folder() / "statistics", shard=12)
+        self.assertEqual((done.texts, done.parts), (45, 4))
+        self.assertEqual(done.tokens, result.tokens)
+        calibrated = pippin.compress(
+            source, self.output("calibrated.mlpackage"), quantize="int4", per="channel", calibrate=folder() / "statistics")
+        self.assertTrue(any(weight["calibrated"] for weight in calibrated.compression["weights"]))
+
     def test_inspect(self):
         summary = pippin.inspect(package())
         self.assertEqual(summary, json.loads(program("inspect", package(), "--json")))
@@ -132,7 +147,10 @@ class Conversions(unittest.TestCase):
             (lambda: pippin.convert(DEMO, self.output(), chunks="many", family="anemll"), "chunks many"),
             (lambda: pippin.convert(DEMO, self.output("x.txt")), "has to end in .mlpackage"),
             (lambda: pippin.compress(package(), self.output()), "quantize"),
-            (lambda: pippin.verify(package(), package()), "one of ids, text and sound is needed"),
+            (lambda: pippin.verify(package(), package()), "one of ids, text, sound and corpus is needed"),
+            (lambda: pippin.verify(package(), package(), corpus="x"), "corpus and output belong together"),
+            (lambda: pippin.calibrate(DEMO, "x", "y", windows=1), 'unknown option "windows"'),
+            (lambda: pippin.calibrate(DEMO, "x", "y", window=0), "window is 0"),
             (lambda: pippin.pull("a/b", max_workers=0), "max_workers is 0"),
             (lambda: pippin.pull("no repository"), "is not a repository"),
         ):

@@ -133,6 +133,39 @@ class Vision(unittest.TestCase):
         self.assertEqual(tokens[-1], smolvlm_folder.VOCABULARY["fox"])
         self.assertEqual([token for token in tokens if token < 0], first)
 
+    def test_videos(self):
+        folder = self.folder / "frames"
+        folder.mkdir()
+        frames = [self.pixels, self.other, self.pixels]
+        for number, pixels in enumerate(frames):
+            smolvlm_folder.write_png(folder / f"frame{number + 9}.png", pixels)
+        said = self.run_program("--video", folder, "--fps", "2", "this is red")
+
+        def tokens(video, fps=2):
+            part = {"type": "video", "video": video, "fps": fps}
+            return self.model.prompt([{"role": "user", "content": [part, {"type": "text", "text": "this is red"}]}])
+
+        wanted = tokens(folder)
+        self.assertEqual(with_placeholders(wanted, smolvlm_folder.VOCABULARY["<image>"]), said["prompt_ids"])
+        self.assertEqual(lm.generate(self.model, self.tokenizer, wanted, max_tokens=COUNT), said["text"])
+        rows = [token for token in wanted.tokens if token < 0]
+        self.assertEqual(len(rows), 3 * smolvlm_folder.ROWS)
+        paths = [folder / f"frame{number}.png" for number in (9, 10, 11)]
+        for video in (str(folder), frames, tuple(frames), np.stack(frames), paths, [paths[0], self.other, frames[2]]):
+            self.assertEqual(tokens(video).tokens, wanted.tokens, type(video))
+        self.assertNotEqual(tokens(frames[::-1] + frames[:1]).tokens, wanted.tokens)
+        if Image is not None:
+            file = self.folder / "film.gif"
+            pictures = [Image.fromarray(pixels) for pixels in frames]
+            pictures[0].save(file, save_all=True, append_images=pictures[1:], duration=500)
+            for video in (file, file.read_bytes()):
+                self.assertEqual(len([token for token in tokens(video).tokens if token < 0]), len(rows))
+        for part, message in (({}, "has no"), ({"video": frames, "fps": "2"}, "fps is not a number"),
+                              ({"video": frames, "fps": 0}, "0 frames per second"),
+                              ({"video": frames[:1]}, "a video of 1 frames"), ({"video": self.path}, "one picture")):
+            with self.assertRaisesRegex(ValueError, message):
+                self.model.prompt([{"role": "user", "content": [{"type": "video", **part}]}])
+
     def test_texts_depend_on_the_pixels(self):
         tokens = self.written(self.wanted)
         self.assertEqual(len(tokens), COUNT)

@@ -30,6 +30,13 @@ struct SubtitleOptions {
   bool highlight_words = false;               // a subtitle per word, which is underlined in it
 };
 
+// The layout of JSON.
+struct JsonOptions {
+  bool with_segments = true;  // the list of segments
+  bool with_words = false;    // lists of words, which may be empty
+  bool in_one_line = false;   // a line of JSON Lines
+};
+
 // A format and its name.
 struct FormatName {
   Format format;          // one of all
@@ -50,7 +57,8 @@ PIPPIN_API std::string write_transcription(const Transcription& transcription, F
 // Returns a segment per line.
 PIPPIN_API std::string write_text(const Transcription& transcription);
 // Returns verbose_json of OpenAI's API.
-PIPPIN_API std::string write_json(const Transcription& transcription, bool with_segments = true);
+PIPPIN_API std::string write_json(const Transcription& transcription,
+                                  const JsonOptions& options = JsonOptions());
 // Returns SubRip subtitles.
 PIPPIN_API std::string write_srt(const Transcription& transcription,
                                  const SubtitleOptions& options = SubtitleOptions());

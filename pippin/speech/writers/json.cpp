@@ -28,16 +28,17 @@ void write_segment(JsonWriter& json, const Segment& segment, bool has_words) {
 
 }  // namespace
 
-std::string write_json(const Transcription& transcription, bool with_segments) {
-  JsonWriter json(2);
+std::string write_json(const Transcription& transcription, const JsonOptions& options) {
+  constexpr int kIndent = 2, kOneLine = -1;
+  JsonWriter json(options.in_one_line ? kOneLine : kIndent);
   json.begin_object();
   json.member("task", transcription.task == Task::Translate ? "translate" : "transcribe");
   json.member("language", language_name(transcription.language));
   json.member("duration", transcription.duration);
   json.member("text", trimmed(transcription.text));
-  bool has_words = false;
+  bool has_words = options.with_words;
   for (const Segment& segment : transcription.segments) has_words |= !segment.words.empty();
-  if (with_segments) {
+  if (options.with_segments) {
     json.key("segments").begin_array();
     for (const Segment& segment : transcription.segments) write_segment(json, segment, has_words);
     json.end_array();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "pippin/io/json.h"
 #include "pippin/speech/writers/formats.h"
 #include "pippin/speech/writers/timestamp.h"
 
@@ -119,6 +120,33 @@ TEST(Writers, Json) {
   ]
 }
 )");
+}
+
+TEST(Writers, JsonInOneLine) {
+  Transcription transcription = with_words();
+  transcription.segments.pop_back();
+  transcription.segments[0].words.clear();
+  EXPECT_EQ(
+      write_json(transcription, {.in_one_line = true}),
+      R"({"task":"transcribe","language":"german","duration":3725.5,)"
+      R"("text":"Hallo Welt. Ja --> nein.","segments":[{"id":0,"seek":0,"start":0.0,"end":2.5,)"
+      R"("text":" Hallo Welt.","tokens":[5,6],"temperature":0.0,"avg_logprob":-0.25,)"
+      R"("compression_ratio":0.5,"no_speech_prob":0.125}]})"
+      "\n");
+}
+
+TEST(Writers, JsonHasListsOfWordsIfWanted) {
+  const JsonOptions words{.with_segments = false, .with_words = true, .in_one_line = true};
+  EXPECT_EQ(write_json({}, words),
+            R"({"task":"transcribe","language":"","duration":0.0,"text":"","words":[]})"
+            "\n");
+  Transcription transcription = two_segments();
+  const Json json = Json::parse(write_json(transcription, {.with_words = true}), "json");
+  EXPECT_EQ(json.at("words").size(), 0U);
+  for (const Json& segment : json.at("segments").elements()) {
+    EXPECT_EQ(segment.at("words").size(), 0U);
+  }
+  EXPECT_FALSE(Json::parse(write_json(transcription), "json").find("words"));
 }
 
 TEST(Writers, SubtitlesOfWordsKeepSegments) {

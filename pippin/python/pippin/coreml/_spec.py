@@ -97,4 +97,7 @@ def specification(model: Any) -> Message:
     description = Message(
         functions=of_functions if several else [], metadata=told,
         defaultFunctionName=model.default_function if several else "", **interface)
-    return Message(specificationVersion=metadata["specification_version"], description=description)
+    kind = metadata["kind"]
+    return Message(
+        {"Type": (kind,)}, specificationVersion=metadata["specification_version"], description=description,
+        **{kind: Message()})

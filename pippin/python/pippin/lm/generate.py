@@ -113,7 +113,7 @@ def _prompt_of(model: LanguageModel, tokenizer: Any, prompt: Any, images: Any = 
 
 def _refuse_quantized(kv_bits: int | None, input_embeddings: Any = None) -> None:
     if kv_bits is not None:
-        raise UnsupportedError("kv_bits: caches are not quantized")
+        raise UnsupportedError("kv_bits: the cache's form belongs to the model: load(..., cache_type=\"q8\"), or \"q4\"")
     if input_embeddings is not None:
         raise UnsupportedError("input_embeddings: prompts are texts or tokens")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,22 @@ def load(
     trust_remote_code: bool = False, *, tokenizer: str | os.PathLike[str] = "",
     chat_template: str | os.PathLike[str] = "", context: int = 0, num_threads: int = 0, adapter: str = "",
     mmproj: str | os.PathLike[str] = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
-    backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
+    backend: str = "cpu", compute_units: str = "", cache_type: str = "f16",
+    lora: Sequence[str | os.PathLike[str]] = (),
+    progress: Callable[[str, int, int], object] | None = None,
 ) -> Any:
     """Loads a model and its tokenizer from a package, a folder, org/name on the Hub, or "demo"; with
     return_config returns its configuration as a third.
 
     tokenizer_config may have eos_token (one or more tokens that end texts, in addition to the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters; for a checkpoint's folder it is an
-    adapter's folder, as adapter_path is. `mmproj` is a GGUF's vision tower (by default the only one next to it, or
+    adapter's folder, which is merged. `lora` are adapters' folders or GGUF files that texts add to the model, "[NAME=]PATH[:SCALE]"
+    each, and adapter_path is one of them. `mmproj` is a GGUF's vision tower (by default the only one next to it, or
     its repository's), or "none". `context` is at most the model's. `backend`: "cpu", "cuda" or "cuda:1"
     (one of NVIDIA's GPUs), "auto" (a GPU that can be used, else the CPU), or "coreml" on a Mac,
-    where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's
-    name, the bytes done and the total. Models' own code is never run, so trust_remote_code has no effect, and weights
+    where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `cache_type`: "f16", "q8" (keys and values in
+    about half the memory) or "q4" (a quarter). `progress` is called with a repository's name, the bytes done and the
+    total. Models' own code is never run, so trust_remote_code has no effect, and weights
     are always mapped. Raises NotFoundError, InvalidFileError, NetworkError, and UnsupportedError for models and options
     that Pippin lacks, by name.
 
@@ -49,18 +53,14 @@ def load(
         name += f"@{revision}"
     if model_config:
         raise UnsupportedError("load: model_config is not taken; a model is what its files say")
-    if adapter_path is not None and not Path(name, "config.json").is_file():
-        raise UnsupportedError(
-            "load: adapter_path is of a checkpoint's folder; pippin.convert(..., fuse_adapter=PATH) merges it into a package, and "
-            "pippin.convert(..., adapter=[\"NAME=PATH\"]) makes it one of the package's, for load(adapter=NAME)")
+    adapters = [os.fspath(one) for one in lora]
     if adapter_path is not None:
-        if adapter:
-            raise InvalidArgumentError("load: adapter and adapter_path are one adapter twice")
-        adapter = os.fspath(adapter_path)
+        adapters.append(os.fspath(adapter_path))
     model = LanguageModel(
         name, tokenizer=os.fspath(tokenizer), chat_template=os.fspath(chat_template), context=context,
         num_threads=num_threads, adapter=adapter, mmproj=os.fspath(mmproj), precision=precision, low_memory=low_memory,
-        load_cache=load_cache, backend=backend, compute_units=compute_units, progress=progress)
+        load_cache=load_cache, backend=backend, compute_units=compute_units, cache_type=cache_type, lora=adapters,
+        progress=progress)
     wrapper = TokenizerWrapper(model, **_tokenizer_options(dict(tokenizer_config or {})))
     return (model, wrapper, load_config(name)) if return_config else (model, wrapper)
 
