@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
@@ -75,12 +76,7 @@ std::string message_of(const Json& config, const std::string& key, const std::st
   }
   const TempDir folder;
   write_file(folder / "config.json", text_of(all));
-  try {
-    models::describe(folder.path());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return thrown_message([&] { models::describe(folder.path()); });
 }
 
 void expect_line(const std::string& message, const std::vector<std::string>& parts) {

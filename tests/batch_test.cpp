@@ -146,6 +146,32 @@ TEST_F(Batch, NamesLinesThatItCannotAnswer) {
   }
 }
 
+TEST_F(Batch, ShortensLongNames) {
+  const std::string id(10'000, 'i');
+  const std::string request = R"({"custom_id":")" + id + R"(","url":"/v1/completions","body":)";
+  write_file(folder_ / "in.jsonl", request + R"({"prompt":"a","max_tokens":-5}})" + "\n");
+  const ProcessResult failed = run_pippin(command("out"));
+  EXPECT_EQ(failed.status, 0) << failed.err;
+  EXPECT_NE(failed.err.find("(custom_id " + std::string(80, 'i') + "...): status 400"),
+            std::string::npos)
+      << failed.err;
+  write_file(folder_ / "in.jsonl", request + R"({"model":")" + id + "\"}}\n");
+  const ProcessResult refused = run_pippin(command("other"));
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_LT(refused.err.size(), 400U);
+}
+
+TEST_F(Batch, NamesAMissingModelAsRunDoes) {
+  write_requests(1);
+  for (const std::string model : {"nope", "/no/such/model"}) {
+    const ProcessResult result = run_pippin(command("out", {"-m", model}));
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.err, run_pippin({"run", model, "hi"}).err);
+    EXPECT_NE(result.err.find(model + ": there is no such model"), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+  }
+}
+
 TEST_F(Batch, EmbedsLines) {
   write_file(folder_ / "in.jsonl", "Once upon a time\nA dog\nOnce upon a time\n");
   ASSERT_EQ(run_pippin(command("out.npy", {"--embed"})).status, 0);

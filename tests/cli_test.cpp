@@ -1,6 +1,5 @@
 // The command line from a user's view: outputs, wrong usage, broken inputs, Ctrl-C.
 
-#include <algorithm>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
+#include "tests/failed_process.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -17,15 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
-
-// Expects one line on stderr that contains `part`, and nothing on stdout.
-void expect_failure(const ProcessResult& result, int status, const std::string& part) {
-  EXPECT_EQ(result.status, status) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_TRUE(result.err.starts_with("pippin: error: ")) << result.err;
-  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-}
 
 // A copy of the small model that a test may damage.
 struct ModelCopy {
@@ -52,6 +43,9 @@ TEST(Cli, HelpAndVersion) {
                                              {"verify", "--help"},
                                              {"bench", "--help"},
                                              {"pull", "--help"},
+                                             {"push", "--help"},
+                                             {"card", "--help"},
+                                             {"release", "--help"},
                                              {"list", "--help"},
                                              {"rm", "--help"},
                                              {"template", "--help"},
@@ -95,6 +89,11 @@ TEST(Cli, WrongUsageIsStatusTwo) {
   expect_failure(run_pippin({"run", "--context", "0", "hi"}), 2, "--context");
   expect_failure(run_pippin({"run", "model", "prompt", "more"}), 2, "more");
   expect_failure(run_pippin({"run", "hi", "-f", "file"}), 2, "twice");
+  expect_failure(run_pippin({"run", "--fps", "3", "hi"}), 2, "--fps requires --video");
+  for (const char* form : {"--json-schema", "--grammar", "--regex", "--choice"}) {
+    expect_failure(run_pippin({"run", form, "", "hi"}), 2, std::string(form));
+    expect_failure(run_pippin({"constrain", form, "", "hi"}), 2, "is empty");
+  }
   expect_failure(run_pippin({"run"}), 2, "no prompt");
 }
 
@@ -230,6 +229,12 @@ TEST(Cli, AClosedOutputEndsIt) {
   const auto result = run_process(
       {"/bin/sh", "-c", "\"$0\" run \"$1\" -n 50 Once >/dev/full", PIPPIN_PROGRAM, model.string()});
   expect_failure(result, 1, "standard output");
+  for (const char* option : {"--help", "--version", "run --help"}) {
+    SCOPED_TRACE(option);
+    const auto text = run_process(
+        {"/bin/sh", "-c", std::string("\"$0\" ") + option + " >/dev/full", PIPPIN_PROGRAM});
+    expect_failure(text, 1, "standard output");
+  }
 }
 
 TEST(Cli, TheDemoModelNeedsNoFiles) {

@@ -1,5 +1,4 @@
 // Packages, compiled models and bare model files on the command line.
-#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "pippin/io/zip_testing.h"
+#include "tests/failed_process.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -108,13 +108,8 @@ TEST(Containers, UnknownKindsOfModelsAreNamed) {
                                                {"compile", model, "-o", compiled},
                                                {"run", model, "hi"}}) {
       SCOPED_TRACE(arguments[0] + " " + model);
-      const auto result = run_pippin(arguments);
-      EXPECT_EQ(result.status, 3);
-      EXPECT_EQ(result.out, "");
-      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-      EXPECT_NE(result.err.find("models of kind 1999 are not supported (specification version 1)"),
-                std::string::npos)
-          << result.err;
+      expect_failure(run_pippin(arguments), 3,
+                     "models of kind 1999 are not supported (specification version 1)");
     }
     EXPECT_FALSE(fs::exists(out) || fs::exists(compiled));
   }
@@ -129,11 +124,7 @@ TEST(Containers, ClosedKindsPredictNothing) {
   EXPECT_NE(output_of({"inspect", file}).find("word tagger"), std::string::npos);
   output_of({"repackage", file, "-o", out});
   for (const std::string& model : {file, out}) {
-    const auto result = run_pippin({"predict", model, "--random-inputs", "1"});
-    EXPECT_EQ(result.status, 3);
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_NE(result.err.find("wordTagger"), std::string::npos) << result.err;
+    expect_failure(run_pippin({"predict", model, "--random-inputs", "1"}), 3, "wordTagger");
   }
 }
 

@@ -22,10 +22,6 @@ using engine::ReferenceDevice;
 using runtime::LoadOptions;
 using Ids = std::vector<int32_t>;
 
-fs::path demo() {
-  return source_dir() / "pippin/demo/model";
-}
-
 LoadOptions on(std::shared_ptr<ReferenceDevice> device) {
   LoadOptions options;
   options.threads = 1;
@@ -52,25 +48,28 @@ void expect_same(runtime::Model& there, runtime::Model& here, const ReferenceDev
 TEST(Devices, Stateful) {
   const auto device = std::make_shared<ReferenceDevice>();
   const models::BuildOptions size{.context = 16};
-  const auto there = runtime::make_runnable(models::build(demo(), size), on(device));
-  const auto here = runtime::make_runnable(models::build(demo(), size), on_cpu());
+  const auto there = runtime::make_runnable(models::build(demo_model_folder(), size), on(device));
+  const auto here = runtime::make_runnable(models::build(demo_model_folder(), size), on_cpu());
   expect_same(*there.model, *here.model, *device);
   EXPECT_GE(device->states(), 2);
+}
+
+void expect_same_packages(const fs::path& folder, int64_t states) {
+  for (const bool low_memory : {false, true}) {
+    const auto device = std::make_shared<ReferenceDevice>();
+    LoadOptions options = on(device);
+    options.low_memory = low_memory;
+    const auto there = runtime::make_runnable(runtime::find_packages(folder), options);
+    const auto here = runtime::make_runnable(runtime::find_packages(folder), on_cpu());
+    expect_same(*there.model, *here.model, *device);
+    EXPECT_GE(device->states(), states);
+  }
 }
 
 TEST(Devices, Anemll) {
   const TempDir folder;
   testing_models::write_anemll(folder.path());
-  for (const bool low_memory : {false, true}) {
-    const auto device = std::make_shared<ReferenceDevice>();
-    LoadOptions options = on(device);
-    options.low_memory = low_memory;
-    const auto packages = [&] { return runtime::find_packages(folder.path()); };
-    const auto there = runtime::make_runnable(packages(), options);
-    const auto here = runtime::make_runnable(packages(), on_cpu());
-    expect_same(*there.model, *here.model, *device);
-    EXPECT_GE(device->states(), 2);
-  }
+  expect_same_packages(folder.path(), 2);
 }
 
 TEST(Devices, Windowed) {
@@ -78,18 +77,10 @@ TEST(Devices, Windowed) {
   models::WindowedOptions form;
   form.window = 4;
   form.cache = 12;
-  for (const auto& part : models::Windowed(demo(), form).parts()) {
+  for (const auto& part : models::Windowed(demo_model_folder(), form).parts()) {
     mil::write_package(part.model, folder / (part.stem + ".mlpackage"));
   }
-  for (const bool low_memory : {false, true}) {
-    const auto device = std::make_shared<ReferenceDevice>();
-    LoadOptions options = on(device);
-    options.low_memory = low_memory;
-    const auto packages = [&] { return runtime::find_packages(folder.path()); };
-    const auto there = runtime::make_runnable(packages(), options);
-    const auto here = runtime::make_runnable(packages(), on_cpu());
-    expect_same(*there.model, *here.model, *device);
-  }
+  expect_same_packages(folder.path(), 0);
 }
 
 // Copies rows of states only if their bytes are needed, not for their sizes.
@@ -133,7 +124,8 @@ void expect_few_copies(runtime::Model& model, const ReferenceDevice& device) {
 
 TEST(Devices, StatesAreCopiedForTheirBytesAlone) {
   const auto device = std::make_shared<ReferenceDevice>();
-  const auto stateful = runtime::make_runnable(models::build(demo(), {.context = 16}), on(device));
+  const auto stateful =
+      runtime::make_runnable(models::build(demo_model_folder(), {.context = 16}), on(device));
   expect_few_copies(*stateful.model, *device);
   const TempDir folder;
   testing_models::write_anemll(folder.path());
@@ -198,7 +190,8 @@ TEST(Devices, Predictions) {
 // The caller gets the error, and no computation continues with missing numbers.
 TEST(Devices, AModelStopsWhereItsDeviceFails) {
   const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
-  const auto model = runtime::make_runnable(models::build(demo(), {.context = 16}), on(device));
+  const auto model =
+      runtime::make_runnable(models::build(demo_model_folder(), {.context = 16}), on(device));
   const auto sequence = model.model->new_sequence();
   sequence->decode(1);
   sequence->decode(2);

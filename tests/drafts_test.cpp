@@ -156,6 +156,8 @@ TEST_P(DraftedTexts, GoBackToCheckpoints) {
 
 INSTANTIATE_TEST_SUITE_P(Families, DraftedTexts, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return family.param.name; });
+INSTANTIATE_TEST_SUITE_P(Caches, DraftedTexts, testing::ValuesIn(kCacheFamilies),
+                         [](const auto& family) { return family.param.name; });
 
 TEST(DraftedTexts, OfFormsOfAttention) {
   for (const char* config :

@@ -27,7 +27,6 @@ namespace {
 
 namespace family = families::encoder;
 using models::BuildOptions;
-using models::EncoderBuildOptions;
 
 using testing_encoders::cosine;
 using testing_encoders::difference;

@@ -72,12 +72,8 @@ ErrorCode code_of(const Body& body) {
   return ErrorCode::Internal;
 }
 
-std::filesystem::path demo() {
-  return source_dir() / "pippin/demo/model";
-}
-
 runtime::RunnableModel open_demo(const runtime::LoadOptions& options) {
-  return runtime::make_runnable(models::build(demo(), {.context = 16}), options);
+  return runtime::make_runnable(models::build(demo_model_folder(), {.context = 16}), options);
 }
 
 TEST(ModelFallback, ModelsGoToTheCpuAsAWhole) {
@@ -117,7 +113,7 @@ TEST(ModelFallback, FoldersOfPackages) {
   models::WindowedOptions form;
   form.window = 4;
   form.cache = 12;
-  for (const auto& part : models::Windowed(demo(), form).parts()) {
+  for (const auto& part : models::Windowed(demo_model_folder(), form).parts()) {
     mil::write_package(part.model, windowed / (part.stem + ".mlpackage"));
   }
   for (const TempDir* folder : {&anemll, &windowed}) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
@@ -296,14 +296,7 @@ TEST(Families, ArgmaxInModel) {
 TEST(Families, WhatAFamilyCannotHoldIsRefused) {
   PIPPIN_SHARED_OR_SKIP(uneven, "architectures/openelm");
   PIPPIN_SHARED_OR_SKIP(gemma, "architectures/gemma3");
-  const auto error_of = [](const auto& make) {
-    try {
-      make();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
+  const auto error_of = [](const auto& make) { return thrown_message([&] { make(); }); };
   EXPECT_THAT(error_of([&] { models::Windowed(uneven, {}); }),
               testing::HasSubstr("one cache processor"));
   EXPECT_THAT(error_of([&] { models::Anemll(gemma, {.context = 64, .batch = 7}); }),

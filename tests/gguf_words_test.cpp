@@ -1,4 +1,5 @@
 // Words of GGUF's tokenizers, by the names that llama.cpp gives them.
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,93 +52,18 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view 
 
 // Those of llama.cpp 0.7 for byte-pair encoding.
 TEST(GgufWords, KnowsTheNamesOfWords) {
-  const char* names[] = {"default",
-                         "llama3",
-                         "llama-v3",
-                         "llama-bpe",
-                         "falcon3",
-                         "falcon-h1",
-                         "pixtral",
-                         "midm-2.0",
-                         "lfm2",
-                         "jina-v5-nano",
-                         "deepseek-llm",
-                         "deepseek-coder",
-                         "deepseek-v3",
-                         "youtu",
-                         "falcon",
-                         "mpt",
-                         "starcoder",
-                         "gpt-2",
-                         "phi-2",
-                         "jina-es",
-                         "jina-de",
-                         "gigachat",
-                         "jina-v2-es",
-                         "jina-v2-de",
-                         "a.x-4.0",
-                         "mellum",
-                         "modern-bert",
-                         "jais-2",
-                         "jina-v1-en",
-                         "jina-v2-code",
-                         "roberta-bpe",
-                         "refact",
-                         "command-r",
-                         "qwen2",
-                         "deepseek-r1-qwen",
-                         "kormo",
-                         "f2llmv2",
-                         "qwen35",
-                         "stablelm2",
-                         "olmo",
-                         "dbrx",
-                         "smaug-bpe",
-                         "poro-chat",
-                         "glm4",
-                         "chatglm-bpe",
-                         "viking",
-                         "jais",
-                         "tekken",
-                         "smollm",
-                         "codeshell",
-                         "bloom",
-                         "gpt3-finnish",
-                         "exaone",
-                         "exaone4",
-                         "exaone-moe",
-                         "chameleon",
-                         "minerva-7b",
-                         "megrez",
-                         "gpt-4o",
-                         "llama4",
-                         "kanana2",
-                         "talkie",
-                         "granite-embed-multi-97m",
-                         "tiny_aya",
-                         "cohere2moe",
-                         "superbpe",
-                         "trillion",
-                         "granite-docling",
-                         "bailingmoe",
-                         "bailingmoe2",
-                         "llada-moe",
-                         "seed-coder",
-                         "hunyuan",
-                         "hunyuan-dense",
-                         "hy_v4",
-                         "joyai-llm",
-                         "kimi-k2",
-                         "ufakzeka",
-                         "grok-2",
-                         "afmoe",
-                         "laguna",
-                         "minimax-m2",
-                         "solar-open",
-                         "mellum2",
-                         "spark2_5",
-                         "minicpm5"};
-  for (const char* name : names) {
+  std::istringstream names(
+      "default llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano "
+      "deepseek-llm deepseek-coder deepseek-v3 youtu falcon mpt starcoder gpt-2 phi-2 jina-es "
+      "jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert jais-2 jina-v1-en "
+      "jina-v2-code roberta-bpe refact command-r qwen2 deepseek-r1-qwen kormo f2llmv2 qwen35 "
+      "stablelm2 olmo dbrx smaug-bpe poro-chat glm4 chatglm-bpe viking jais tekken smollm "
+      "codeshell bloom gpt3-finnish exaone exaone4 exaone-moe chameleon minerva-7b megrez "
+      "gpt-4o llama4 kanana2 talkie granite-embed-multi-97m tiny_aya cohere2moe superbpe "
+      "trillion granite-docling bailingmoe bailingmoe2 llada-moe seed-coder hunyuan "
+      "hunyuan-dense hy_v4 joyai-llm kimi-k2 ufakzeka grok-2 afmoe laguna minimax-m2 "
+      "solar-open mellum2 spark2_5 minicpm5");
+  for (std::string name; names >> name;) {
     const Tokenizer tokenizer = tokenizer_of(letters(name, {}));
     for (const char* text : {"It's 1234567 of  them,\n\n  x(y) [z]!", " a", "  "}) {
       EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text) << name;

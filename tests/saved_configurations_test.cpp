@@ -361,9 +361,10 @@ TEST(SavedConfigurations, PaddedHeadsGiveTheVocabulary) {
 }
 
 // Types of an image model with a language model; the latter has a golden.
-const std::set<std::string_view> kWrappers = {
-    "aria",        "cohere_compass",   "emu3",          "gemma3n", "gemma4_unified", "llama4",
-    "llava_qwen2", "inkling_mm_model", "minimax_m3_vl", "mllama",  "qwen3_omni_moe"};
+const std::set<std::string_view> kWrappers = {"aria",          "cohere_compass", "emu3",
+                                              "gemma3n",       "gemma4_unified", "idefics2",
+                                              "llama4",        "llava_qwen2",    "inkling_mm_model",
+                                              "minimax_m3_vl", "mllama",         "qwen3_omni_moe"};
 
 void collect_types(const Json& config, std::set<std::string>& types) {
   if (const auto type = config.find_string("model_type")) types.insert(*type);

@@ -98,6 +98,13 @@ inline std::shared_ptr<Model> load_random(const fs::path& scratch, const std::st
   return load_recorded(scratch, options);
 }
 
+// With the arithmetic of stored values, in which prompts and single tokens agree.
+inline LoadOptions with_cache(LoadOptions options, engine::CacheType type) {
+  options.cache_type = type;
+  options.compute.precision = engine::Precision::Exact;
+  return options;
+}
+
 inline const Family kFamilies[] = {
     {"stateful",
      [](const fs::path&, const LoadOptions& options) { return load_recorded(demo(), options); },
@@ -167,6 +174,28 @@ inline const Family kFamilies[] = {
      },
      [](int64_t count) { return count / kWindow * kWindow; },
      "the windows before are in the cache as a whole", false},
+};
+
+// With quantized caches, on the CPU only.
+inline const Family kCacheFamilies[] = {
+    {"q8",
+     [](const fs::path&, const LoadOptions& options) {
+       return load_recorded(demo(), with_cache(options, engine::CacheType::Q8));
+     },
+     anywhere},
+    {"q4",
+     [](const fs::path&, const LoadOptions& options) {
+       return load_recorded(demo(), with_cache(options, engine::CacheType::Q4));
+     },
+     anywhere},
+    {"q8_windows",
+     [](const fs::path& scratch, const LoadOptions& options) {
+       return load_random(scratch, R"("model_type": "gemma3_text", "num_key_value_heads": 2,
+                                      "head_dim": 32, "sliding_window": 7,
+                                      "sliding_window_pattern": 2)",
+                          with_cache(options, engine::CacheType::Q8));
+     },
+     anywhere},
 };
 
 }  // namespace pippin::sequence_families

@@ -338,6 +338,8 @@ TEST_P(Sequences, AreUsedByThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Sequences, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return family.param.name; });
+INSTANTIATE_TEST_SUITE_P(Caches, Sequences, testing::ValuesIn(kCacheFamilies),
+                         [](const auto& family) { return family.param.name; });
 
 TEST(SavedSequences, BelongToTheirModelAndContext) {
   const TempDir folder;

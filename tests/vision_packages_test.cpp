@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
+#include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
@@ -249,6 +251,32 @@ TEST_F(TilePackages, RefuseOptionsThatHaveNoEffect) {
   options.family = "stateful";
   EXPECT_EQ(conversion_error(options),
             "--compress-vision: the model has no vision tower with an image processor");
+}
+
+TEST_F(TilePackages, LackTheTowerWithAWarning) {
+  std::vector<std::string> warnings;
+  const LogScope log(LogLevel::Warn,
+                     [&](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+  const auto converted = [&](const fs::path& source, const fs::path& output) {
+    warnings.clear();
+    app::convert(source, output);
+    return warnings;
+  };
+  const std::string expected = fmt::format(
+      "{}: the language model alone; an output without .mlpackage has the vision tower as well",
+      (out_ / "x.mlpackage").string());
+  EXPECT_EQ(converted(folder_.path(), out_ / "x.mlpackage"), std::vector{expected});
+  EXPECT_EQ(converted(folder_.path(), out_ / "made"), std::vector<std::string>());
+  // Made of packages, which have no checkpoint of the tower.
+  EXPECT_EQ(converted(out_ / "x.mlpackage", out_ / "y.mlpackage"), std::vector<std::string>());
+  EXPECT_EQ(converted(out_ / "made", out_ / "z.mlpackage"), std::vector<std::string>());
+  // Nothing but the error if the output is not replaced.
+  write_file(out_ / "file.mlpackage", "not a package");
+  warnings.clear();
+  EXPECT_NE(conversion_error({}, "file.mlpackage").find("is not replaced"), std::string::npos);
+  EXPECT_EQ(warnings, std::vector<std::string>());
+  fs::remove(folder_ / "preprocessor_config.json");
+  EXPECT_EQ(converted(folder_.path(), out_ / "x.mlpackage"), std::vector<std::string>());
 }
 
 TEST_F(TilePackages, NeedALanguageModelThatTakesRows) {

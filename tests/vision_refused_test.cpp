@@ -75,6 +75,22 @@ TEST(VisionConfigurations, AreRefusedByName) {
        "2 is not one of 2 layers"},
       {tower_config("idefics3", "", "idefics3", R"("patch_size": [2, 4],)"), ErrorCode::Unsupported,
        "patches that are not squares"},
+      {tower_config("llama4", "", "llama4_vision_model"), ErrorCode::InvalidFile,
+       "intermediate_size: 12: joined patches have 32 numbers"},
+      {tower_config("llama4", "", "llama4_vision_model", R"("pixel_shuffle_ratio": 0.3,)"),
+       ErrorCode::InvalidFile, "0.3 is not 1 / N"},
+      {tower_config("llama4", "", "llama4_vision_model", R"("image_size": [8, 4],)"),
+       ErrorCode::Unsupported, "image_size: images or patches that are not squares"},
+      {tower_config("idefics2", R"("perceiver_config": {"resampler_n_heads": 3},)"),
+       ErrorCode::InvalidFile, "3 is not a multiple of num_key_value_heads 4"},
+      {R"({"model_type": "segformer", "architectures": ["SegformerModel"]})",
+       ErrorCode::Unsupported, "'SegformerModel' is not supported"},
+      {R"({"model_type": "segformer", "depths": [1, 2]})", ErrorCode::InvalidFile,
+       "depths: 2 numbers for 4 stages"},
+      {R"({"model_type": "depth_anything", "backbone_config": {"model_type": "swin"}})",
+       ErrorCode::Unsupported, "'swin' is not supported"},
+      {R"({"model_type": "depth_anything", "reassemble_factors": [4, 2, 1, 0.3]})",
+       ErrorCode::InvalidFile, "0.3 is not N or 1 / N"},
       {tower_config("paligemma", "", "siglip_vision_model", R"("image_size": [8, 0],)"),
        ErrorCode::InvalidFile, "image_size"},
       {R"({"model_type": "beit", "use_absolute_position_embeddings": true})",
@@ -127,6 +143,13 @@ TEST(VisionInputs, AreRefusedWithTheirSizes) {
   inputs.sizes["pixel_attention_mask"] = {{1, 1, 1, 2}, {1, 0}};
   refused("idefics3", "", inputs, "tiles with padding", ErrorCode::Unsupported);
   refused("idefics3", "", filled({1, 1, 3, 6, 6}), "3 channels and 6x6 pixels");
+  const char* const resampler = R"("perceiver_config": {"resampler_n_heads": 4},)";
+  inputs = filled({1, 1, 3, 4, 4});
+  inputs.sizes["pixel_attention_mask"] = {{1, 1, 4, 4}, std::vector<int64_t>(16, 1)};
+  inputs.sizes["pixel_attention_mask"].values[5] = 0;
+  refused("idefics2", resampler, inputs, "which start at the upper left, is expected");
+  inputs.sizes["pixel_attention_mask"] = {{1, 1, 4, 4}, std::vector<int64_t>(16, 0)};
+  refused("idefics2", resampler, inputs, "an image of 0x0 pixels is smaller than a patch of 2x2");
 }
 
 }  // namespace

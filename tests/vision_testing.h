@@ -49,9 +49,11 @@ struct Golden {
       }
     }
     images = divided(all);
-    for (const char* name : {"image_features", "pooler_output", "logits"}) {
+    for (const char* name : {"image_features", "pooler_output", "logits", "predicted_depth"}) {
       if (!npz.contains(name)) continue;
-      rows = npz.read(name).to_doubles();
+      const NpyArray array = npz.read(name);
+      rows = array.to_doubles();
+      if (array.shape.size() == 4) rows = rows_of_planes(rows, array.shape);
       break;
     }
     add_deepstack(npz);
@@ -72,6 +74,20 @@ struct Golden {
   }
 
  private:
+  // From (images, numbers, height, width) to a row for each place.
+  static std::vector<double> rows_of_planes(const std::vector<double>& planes,
+                                            const std::vector<int64_t>& shape) {
+    const auto numbers = static_cast<size_t>(shape[1]);
+    const auto places = static_cast<size_t>(shape[2] * shape[3]);
+    std::vector<double> result;
+    result.reserve(planes.size());
+    for (size_t i = 0; i < planes.size(); ++i) {
+      const size_t image = i / numbers / places, place = i / numbers % places;
+      result.push_back(planes[(image * numbers + i % numbers) * places + place]);
+    }
+    return result;
+  }
+
   void add_deepstack(const NpzFile& npz) {
     std::vector<std::vector<double>> parts = {rows};
     for (int i = 0; npz.contains(fmt::format("deepstack_{}", i)); ++i) {

@@ -96,8 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
         Group{"Qwen", {"qwen2_5_vl", "qwen2_vl", "qwen3_5_vl", "qwen3_vl", "qwen3_vl_moe"}},
         Group{"Patches", {"glm4v", "lfm2_vl", "minicpmv4_6", "paddleocr_vl"}},
         Group{"Encoders",
-              {"aimv2", "aimv2_lit", "beit_cls", "clip", "convnext", "dinov2", "dinov2_reg",
-               "dinov3_convnext", "metaclip2", "mobilenet_v2", "siglip", "siglip_b"}}),
+              {"aimv2", "aimv2_lit", "beit_cls", "clip", "convnext", "depth_anything", "dinov2",
+               "dinov2_reg", "dinov3_convnext", "metaclip2", "mobilenet_v2", "segformer", "siglip",
+               "siglip_b"}}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace

@@ -4,9 +4,10 @@
 //
 //   pippin-drafts MODEL --tokenizer FOLDER --prompts prompts.jsonl --categories edit,extract,chat
 //   pippin-drafts MODEL ... --draft-model SMALL --agreement 0.7
+//   pippin-drafts MODEL ... --prediction --agreement 0.8
 //
-// With --agreement, the draft model's own choices are replaced, too: by the reference's token with
-// that probability, otherwise by another.
+// With a draft model, or the model's own prediction layer, its choices are replaced, too: by the
+// reference's token with the probability --agreement, otherwise by another.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -25,6 +26,8 @@
 #include "pippin/runtime/benchmark.h"
 #include "pippin/runtime/draft/draft_model.h"
 #include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/draft/prediction_drafter.h"
+#include "pippin/runtime/draft/probability_levels.h"
 #include "pippin/runtime/generator.h"
 
 namespace pippin {
@@ -38,6 +41,7 @@ struct Arguments {
   int rounds = 3, threads = 0;
   int64_t most = 15, most_tokens = 256;
   double agreement = 0.7;
+  bool prediction = false;
 };
 
 struct Text {
@@ -62,18 +66,19 @@ class Replay final : public runtime::LogitsProcessor {
   std::shared_ptr<const Ids> reference_;
 };
 
-// A draft model whose choices agree with the reference at a given rate.
+// A source whose choices agree with the reference at a given rate.
 class Agreeing final : public runtime::Drafter {
  public:
-  Agreeing(std::shared_ptr<const runtime::DraftModel> model, const Text& text, double agreement)
-      : model_(std::move(model)), text_(text), agreement_(agreement) {}
+  Agreeing(std::unique_ptr<runtime::Drafter> source, const Text& text, double agreement)
+      : source_(std::move(source)), text_(text), agreement_(agreement) {}
+  void attach(runtime::Sequence& sequence) override { source_->attach(sequence); }
   void observe(std::span<const int32_t> ids) override {
-    model_.observe(ids);
+    source_->observe(ids);
     seen_ += ids.size();
     given_ = 0;
   }
   std::optional<runtime::Draft> next() override {
-    auto draft = model_.next();
+    auto draft = source_->next();
     if (!draft) return draft;
     const size_t at = seen_ + given_++ - text_.prompt.size();
     const bool agrees = std::uniform_real_distribution<>()(random_) < agreement_;
@@ -81,14 +86,14 @@ class Agreeing final : public runtime::Drafter {
     draft->id = agrees ? right : right ^ 1;
     // The confidence of a model with this accuracy; a model with random weights finds all tokens
     // equally likely.
-    draft->level = static_cast<int>(agreement_ * 8);
+    draft->level = runtime::probability_level(agreement_);
     return draft;
   }
-  Prior prior(int level) const override { return model_.prior(level); }
+  Prior prior(int level) const override { return source_->prior(level); }
   bool is_free() const override { return false; }
 
  private:
-  runtime::ModelDrafter model_;
+  const std::unique_ptr<runtime::Drafter> source_;
   const Text& text_;
   const double agreement_;
   size_t seen_ = 0, given_ = 0;
@@ -160,6 +165,9 @@ void run(const Arguments& arguments) {
     draft_model =
         std::make_shared<runtime::DraftModel>(loaded.model, model.tokenizer, loaded.tokenizer);
   }
+  if (arguments.prediction && !model.model->capabilities().predicts) {
+    fail(ErrorCode::Unsupported, "{}: has no prediction layer", arguments.model);
+  }
   const std::vector<Text> texts = read_texts(arguments, model.tokenizer);
   if (texts.empty())
     fail(ErrorCode::NotFound, "{}: no text of these categories", arguments.prompts);
@@ -167,10 +175,17 @@ void run(const Arguments& arguments) {
   runtime::DraftOptions draft_options;
   draft_options.most = arguments.most;
   draft_options.pool_bytes = 0;  // a text would be found as a whole in the second round
-  if (draft_model != nullptr) {
+  draft_options.prediction = false;
+  if (draft_model != nullptr || arguments.prediction) {
     draft_options.lookup = false;
     draft_options.source = [&]() -> std::unique_ptr<runtime::Drafter> {
-      return std::make_unique<Agreeing>(draft_model, *current, arguments.agreement);
+      std::unique_ptr<runtime::Drafter> source;
+      if (arguments.prediction) {
+        source = std::make_unique<runtime::PredictionDrafter>();
+      } else {
+        source = std::make_unique<runtime::ModelDrafter>(draft_model);
+      }
+      return std::make_unique<Agreeing>(std::move(source), *current, arguments.agreement);
     };
   }
   runtime::GenerateOptions without, with;
@@ -227,8 +242,10 @@ int main(int argc, char** argv) try {
   app.add_option("--tokens", arguments.most_tokens, "Maximum tokens of a reference");
   app.add_option("--threads", arguments.threads);
   app.add_option("--draft-model", arguments.draft_model, "Model that drafts instead of lookups");
+  app.add_flag("--prediction", arguments.prediction,
+               "The model's own prediction layer drafts instead of lookups");
   app.add_option("--agreement", arguments.agreement,
-                 "Rate at which the draft model agrees with the reference");
+                 "Rate at which the draft model or the layer agrees with the reference");
   CLI11_PARSE(app, argc, argv);
   run(arguments);
   return 0;

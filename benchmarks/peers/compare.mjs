@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { weightBytes, writeGguf } from "./gguf.mjs";
+import { median } from "./statistics.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
@@ -59,12 +60,6 @@ function number(name, text, least = 0) {
   return value;
 }
 const list = (name) => given[name].split(",").map((one) => number(name, one));
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
 
 // Ids that are valid for both; their values do not affect the time.
 function randomIds(count, vocabulary, state = 12345) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/call_context.h"
+#include "pippin/base/shortened.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/base/threads/thread.h"
 #include "pippin/batch/shard.h"
@@ -190,8 +191,8 @@ class Work {
       ++result_.answered;
       if (answers[i].status != 200 && ++result_.failed == 1) {
         result_.first_failure =
-            fmt::format("line {} (custom_id {}): status {}: {}", request.line, request.custom_id,
-                        answers[i].status, error_message(answers[i]));
+            fmt::format("line {} (custom_id {}): status {}: {}", request.line,
+                        shortened(request.custom_id), answers[i].status, error_message(answers[i]));
       }
       task.shard->answer(task.indexes[i], answer_line(job_.id, request, answers[i]));
     }

@@ -13,8 +13,6 @@
 namespace pippin {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
 
 class CoreMlCommand : public testing::Test {

@@ -95,17 +95,20 @@ TEST_F(CoreMlGenerations, Stateful) {
   EXPECT_GT(standin::counters().asynchronous, 2);  // sequences together
 }
 
+void expect_same_packages(const fs::path& folder, LoadOptions on_device, const LoadOptions& on_cpu,
+                          int steps) {
+  for (const bool low_memory : {false, true}) {
+    on_device.low_memory = low_memory;
+    const auto there = runtime::make_runnable(runtime::find_packages(folder), on_device);
+    const auto here = runtime::make_runnable(runtime::find_packages(folder), on_cpu);
+    expect_same(*there.model, *here.model, steps);
+  }
+}
+
 TEST_F(CoreMlGenerations, Anemll) {
   const TempDir folder;
   testing_models::write_anemll(folder.path());
-  for (const bool low_memory : {false, true}) {
-    LoadOptions options = on_core_ml();
-    options.low_memory = low_memory;
-    const auto packages = [&] { return runtime::find_packages(folder.path()); };
-    const auto there = runtime::make_runnable(packages(), options);
-    const auto here = runtime::make_runnable(packages(), on_cpu());
-    expect_same(*there.model, *here.model, 12);
-  }
+  expect_same_packages(folder.path(), on_core_ml(), on_cpu(), 12);
 }
 
 void write_windowed(const fs::path& folder) {
@@ -120,14 +123,7 @@ void write_windowed(const fs::path& folder) {
 TEST_F(CoreMlGenerations, Windowed) {
   const TempDir folder;
   write_windowed(folder.path());
-  for (const bool low_memory : {false, true}) {
-    LoadOptions options = on_core_ml();
-    options.low_memory = low_memory;
-    const auto packages = [&] { return runtime::find_packages(folder.path()); };
-    const auto there = runtime::make_runnable(packages(), options);
-    const auto here = runtime::make_runnable(packages(), on_cpu());
-    expect_same(*there.model, *here.model, 20);
-  }
+  expect_same_packages(folder.path(), on_core_ml(), on_cpu(), 20);
 }
 
 // A state is shared by all functions and chunks, is cloned with the results of runs, and can be

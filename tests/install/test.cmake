@@ -20,7 +20,7 @@ run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
 set(expected pippin/api/call.h pippin/api/device.h pippin/api/image_encoder.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/api/text_encoder.h pippin/api/transcriber.h pippin/base/byte_span.h pippin/base/call_context.h
   pippin/base/threads/cancel.h pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/numbers/float16.h pippin/base/threads/fork.h pippin/chat/message.h
-  pippin/engine/compute_options.h pippin/mx.h pippin/mx/core/array.h pippin/mx/ops/binary.h pippin/mx/core/buffer.h pippin/mx/export/compile.h pippin/mx/ops/conv.h pippin/mx/ops/create.h pippin/mx/core/dtype.h
+  pippin/engine/cache_type.h pippin/engine/compute_options.h pippin/mx.h pippin/mx/core/array.h pippin/mx/ops/binary.h pippin/mx/core/buffer.h pippin/mx/export/compile.h pippin/mx/ops/conv.h pippin/mx/ops/create.h pippin/mx/core/dtype.h
   pippin/mx/export/export.h pippin/mx/ops/fast.h pippin/mx/core/index.h pippin/mx/io/io.h pippin/mx/ops/matmul.h
   pippin/mx/nn/activations.h pippin/mx/nn/config.h pippin/mx/nn/layers.h pippin/mx/nn/module.h pippin/mx/nn/quantized.h pippin/mx/core/node.h pippin/mx/ops/quantized.h pippin/mx/ops/random.h pippin/mx/ops/reduce.h
   pippin/mx/core/ref.h pippin/mx/ops/scan_sort.h pippin/mx/core/shape.h pippin/mx/ops/shape_ops.h pippin/mx/core/small_vector.h pippin/mx/ops/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/embedded_rows.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h

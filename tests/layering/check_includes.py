@@ -39,6 +39,7 @@ ALLOWED = {
     "engine": ["base", "io", "kernels", "mil"],
     "coreml": ["base", "io", "mil", "engine"],
     "cuda": ["base", "io", "kernels", "mil", "engine"],
+    "pipeline": ["base", "mil", "engine"],
     "mx": ["base", "io", "kernels", "mil", "array", "engine"],
     "nn": ["base", "io", "families", "kernels", "mil", "array"],
     "models": ["base", "io", "image", "sound", "families", "mil", "array", "nn"],
@@ -46,7 +47,7 @@ ALLOWED = {
     "runtime": ["base", "io", "image", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
     "speech": ["base", "io", "sound", "families", "tokenizers", "mil", "engine", "runtime"],
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
-    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "image", "sound", "speech"],
+    "app": ["base", "io", "batch", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "image", "sound", "speech"],
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "batch", "image", "sound", "http", "hub", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
@@ -148,9 +149,10 @@ ROOMS = {
         "stateful": ["", "package"],
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
+        "coreml_llm": ["", "package"],
         "speech": ["", "package"],
         "vision": ["", "package"],
-        "open": ["", "package", "stateful", "anemll", "windowed", "vision"],
+        "open": ["", "package", "stateful", "anemll", "windowed", "coreml_llm", "vision"],
     },
     "speech": {
         "": [],
@@ -164,12 +166,14 @@ ROOMS = {
         "": ["open"],
         "convert": ["open"],
         "facts": ["", "open", "convert"],
+        "card": [],
     },
     "cli": {
         "options": [],
         "": ["options"],
         "batch": ["", "options"],
         "bench": ["", "options"],
+        "release": ["", "options"],
     },
 }
 # Rooms of a folder that choose kernels. Elsewhere in it the kernels' arguments (args.h) may be included, nothing else.

@@ -7,6 +7,7 @@
 A folder is drawn above all folders that it includes; lines that others imply are left out. Tests are ignored.
 """
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -71,7 +72,7 @@ def layout(below):
     for level, row in enumerate(rows):
         gap = WIDTH / len(row)
         if level:  # above the folders that it includes
-            row.sort(key=lambda name: (sum(places[o][0] for o in below[name]) / max(1, len(below[name])), name))
+            row.sort(key=lambda name: (math.fsum(places[o][0] for o in below[name]) / max(1, len(below[name])), name))
         for i, name in enumerate(row):
             places[name] = (gap * (i + 0.5), (len(rows) - level - 0.5) * ROW)
     return places, len(rows) * ROW

@@ -61,52 +61,36 @@ describe("Markdown", () => {
     assert.match(await rendered("![seen](https://example.org/a.png)"), /^<p><a href="https:\/\/example\.org\/a\.png"[^>]*>seen<\/a><\/p>$/);
   });
 
+  // Renders texts of random parts at once and while they grow; returns those that differ.
+  const differing = (options) => page.evaluate(async ({ seed, rounds, most, languages, parts }) => {
+    const { GrowingMarkdown, render } = await load("markdown");
+    const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0, (seed >>> 8) % n);
+    const failures = [];
+    for (let round = 0; round < rounds && failures.length < 3; ++round) {
+      let text = languages ? "before\n\n~~~" + languages[random(languages.length)] + "\n" : "";
+      for (let n = 1 + random(most); n > 0; --n) text += parts[random(parts.length)];
+      const once = document.createElement("div");
+      render(text, once);
+      const target = document.createElement("div");
+      const growing = new GrowingMarkdown(target);
+      for (let at = 0; at < text.length;) growing.update(text.slice(0, at += 1 + random(round % 3 ? 9 : 2)));
+      growing.finish();
+      if (target.innerHTML !== once.innerHTML) failures.push([text, target.innerHTML, once.innerHTML]);
+    }
+    return failures;
+  }, options);
+
   test("that grows ends as if it were rendered at once", async () => {
-    const failures = await page.evaluate(async () => {
-      const { GrowingMarkdown, render } = await load("markdown");
-      let seed = 7;
-      const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0, (seed >>> 8) % n);
-      const parts = ["word ", "two words", "\n", "\n", "\n\n", "\n\n\n", "# ", "## x", "- ", "* ", "+ ", "1. ", "2) ", "10. ", "    ", "  ", "\t", "> ", ">",
-        "```", "```js\n", "~~~\n", "`code`", "`", "``", "---", "***", "===", "-", "=", "| a | b |", "|---|---|", "|-|-|", "|", "a | b", "*", "**", "_", "~~", "[x]", "[x]: https://example.org",
-        "[x](https://a.b)", "](", "![", "<b>", "</b>", "\\", "&amp;", "https://example.org/x_y", "\r\n", "\r", "é", "日本。", "😀", "1", "  \n", "\\\n", "<!-- x -->"];
-      const failures = [];
-      for (let round = 0; round < 3000 && failures.length < 3; ++round) {
-        let text = "";
-        for (let n = 1 + random(40); n > 0; --n) text += parts[random(parts.length)];
-        const once = document.createElement("div");
-        render(text, once);
-        const target = document.createElement("div");
-        const growing = new GrowingMarkdown(target);
-        for (let at = 0; at < text.length;) growing.update(text.slice(0, at += 1 + random(round % 3 ? 9 : 2)));
-        growing.finish();
-        if (target.innerHTML !== once.innerHTML) failures.push([text, target.innerHTML, once.innerHTML]);
-      }
-      return failures;
-    });
-    assert.deepEqual(failures, []);
+    const parts = ["word ", "two words", "\n", "\n", "\n\n", "\n\n\n", "# ", "## x", "- ", "* ", "+ ", "1. ", "2) ", "10. ", "    ", "  ", "\t", "> ", ">",
+      "```", "```js\n", "~~~\n", "`code`", "`", "``", "---", "***", "===", "-", "=", "| a | b |", "|---|---|", "|-|-|", "|", "a | b", "*", "**", "_", "~~", "[x]", "[x]: https://example.org",
+      "[x](https://a.b)", "](", "![", "<b>", "</b>", "\\", "&amp;", "https://example.org/x_y", "\r\n", "\r", "é", "日本。", "😀", "1", "  \n", "\\\n", "<!-- x -->"];
+    assert.deepEqual(await differing({ seed: 7, rounds: 3000, most: 40, parts }), []);
   });
 
   test("colours code that grows as if it were there at once", async () => {
-    const failures = await page.evaluate(async () => {
-      const { GrowingMarkdown, render } = await load("markdown");
-      let seed = 11;
-      const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0, (seed >>> 8) % n);
-      const parts = ["/*", "*/", "//", "#", "--", "\"", "'", "`", '\"\"\"', "\\", "\n", "\n\n", " ", "if", "return ", "x1", "12", "3.5e", "_", "é", "(", "SELECT ", "\r\n", "\n```\n", "\n~~~\n", "\t"];
-      const failures = [];
-      for (let round = 0; round < 1500 && failures.length < 3; ++round) {
-        let text = "before\n\n~~~" + ["js", "python", "sql", "", "none"][random(5)] + "\n";
-        for (let n = 1 + random(60); n > 0; --n) text += parts[random(parts.length)];
-        const once = document.createElement("div");
-        render(text, once);
-        const target = document.createElement("div");
-        const growing = new GrowingMarkdown(target);
-        for (let at = 0; at < text.length;) growing.update(text.slice(0, at += 1 + random(round % 3 ? 9 : 2)));
-        growing.finish();
-        if (target.innerHTML !== once.innerHTML) failures.push([text, target.innerHTML, once.innerHTML]);
-      }
-      return failures;
-    });
-    assert.deepEqual(failures, []);
+    const languages = ["js", "python", "sql", "", "none"];
+    const parts = ["/*", "*/", "//", "#", "--", "\"", "'", "`", '\"\"\"', "\\", "\n", "\n\n", " ", "if", "return ", "x1", "12", "3.5e", "_", "é", "(", "SELECT ", "\r\n", "\n```\n", "\n~~~\n", "\t"];
+    assert.deepEqual(await differing({ seed: 11, rounds: 1500, most: 60, languages, parts }), []);
   });
 
   test("keeps finished blocks as they are while it grows", async () => {
@@ -179,7 +163,7 @@ describe("Markdown", () => {
         // only adds to a time, so the least of several counts.
         let half = Infinity;
         const growth = () => whole > 1500 ? whole / half : 1;
-        for (let turn = 0; whole > 1500 && turn < 3 && (turn === 0 || growth() > 3); ++turn) {
+        for (let turn = 0; whole > 1500 && turn < 12 && (turn === 0 || growth() > 3); ++turn) {
           half = Math.min(half, time(given.slice(0, given.length / 2)));
           whole = Math.min(whole, time(given));
         }

@@ -325,7 +325,7 @@ class PromptCache(ServeTest):
         self.assertEqual(self.first(server), self.first(server))
 
     def test_sizes_that_are_none(self):
-        for option, size in ("--cache-ram", "-1"), ("--cache-disk-size", "-1G"), ("--stored-responses", "some"), ("--max-body", str(2**64)):
+        for option, size in ("--cache-ram", "-1"), ("--cache-disk-size", "-1G"), ("--files-size", "M"), ("--stored-responses", "some"), ("--max-body", str(2**64)):
             server = self.serve("--port", "0", option, size)
             self.assertEqual(server.process.wait(timeout=30), 2)
             server.wait_for(f"{option}: {size} is not a size in bytes, such as 512M or 16G")

@@ -122,6 +122,23 @@ class Transcriptions(unittest.TestCase):
         answer = json.loads(self.post(**both)[1])
         self.assertNotIn("segments", answer)
         self.assertEqual(answer["words"], wanted["words"])
+        # A recording without words, for clients that require the key.
+        silence = self.path.with_name("silence.wav")
+        whisper_folder.write_wav(silence, whisper_folder.make_samples(9.5, SEED)[:10])
+        files = [("file", silence.read_bytes())]
+        self.assertEqual(json.loads(self.post(files=files, **both)[1])["words"], [])
+        del both["timestamp_granularities[]"]
+        self.assertNotIn("words", json.loads(self.post(files=files, **both)[1]))
+
+    def test_a_model_of_no_voice_ends_the_start(self):
+        for model in (self.model, "/no/such/model"):
+            told = subprocess.run([PIPPIN, "transcribe", self.model, self.path, "--vad", model, "--no-stats"],
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual((told.returncode, told.stderr.count("\n")), (1, 1), told.stderr)
+            # The demo model is opened at start; the model of speech would be on the first request.
+            served = subprocess.run([PIPPIN, "serve", "--port", "0", "demo", f"later={self.model}", "--vad", model],
+                                    capture_output=True, text=True, timeout=60)
+            self.assertEqual((served.returncode, served.stderr), (1, told.stderr))
 
     def test_a_stream(self):
         status, text = self.post(stream="true")

@@ -170,6 +170,11 @@ class Transcribe(unittest.TestCase):
         both = run(folder, path, path, *CERTAIN).stdout
         head = f"==> {path} <==\n".encode()
         self.assertEqual(both, head + text + b"\n" + head + text)
+        whole = run(folder, path, "--json", *CERTAIN).stdout.decode()
+        self.assertGreater(whole.count("\n"), 10)
+        for options in (["--json"], ["-f", "json"]):
+            lines = run(folder, path, path, *options, *CERTAIN).stdout.decode().splitlines()
+            self.assertEqual([json.loads(line) for line in lines], 2 * [json.loads(whole)])
 
     def test_samples_at_higher_temperatures_depend_on_the_seed(self):
         folder, _ = self.model(1)
@@ -183,6 +188,9 @@ class Transcribe(unittest.TestCase):
 
         self.assertEqual(sampled(1), sampled(1))
         self.assertNotEqual(sampled(1), sampled(2))
+        negative = run(folder, path, "--seed", -1)
+        self.assertEqual((negative.returncode, negative.stdout), (2, b""))
+        self.assertIn(b"--seed: -1 is not a number of 0 or more", negative.stderr)
 
     def test_failed_texts_are_decoded_again(self):
         folder, _ = self.model(1)
@@ -370,6 +378,9 @@ class Transcribe(unittest.TestCase):
         self.assertEqual(run(folder, "-", "--no-stats", input=b"").returncode, 0)
         found = json.loads(run(folder, "-", "--json", "--no-stats", input=bytes(100)).stdout)
         self.assertEqual((found["segments"], found["text"], found["duration"]), ([], "", 50 / 16000))
+        self.assertNotIn("words", found)
+        found = json.loads(run(folder, "-", "--json", "--word-timestamps", "--no-stats", input=bytes(100)).stdout)
+        self.assertEqual((found["segments"], found["words"]), ([], []))
 
     def test_text_appears_while_sound_arrives(self):
         folder, _ = self.model(1)
