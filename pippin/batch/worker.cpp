@@ -133,7 +133,8 @@ class Work {
         }
         lock.lock();
         if (error) std::rethrow_exception(error);
-        if (!is_stopping_) finish(*task, answers);
+        // An answer that is complete when the work is cancelled is kept.
+        if (!error_) finish(*task, answers);
       }
     } catch (...) {
       stop(std::current_exception());

@@ -130,6 +130,18 @@ TEST_F(BatchWork, EndsWhenCancelled) {
   EXPECT_TRUE(status_of(job_).claims.empty());
 }
 
+TEST_F(BatchWork, KeepsAnAnswerThatIsCompleteWhenCancelled) {
+  CancelToken token;
+  const CancelScope scope(token);
+  const auto cancelling = [&](const Request& request) {
+    token.request();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the work has begun to stop
+    return answer(request);
+  };
+  EXPECT_THROW(work(job_, "first", one_by_one(cancelling)), Error);
+  EXPECT_EQ(status_of(job_).answered, 1U);
+}
+
 // A limit on the size of files stands for a full disk.
 TEST_F(BatchWork, SurvivesAFullDisk) {
   struct rlimit old {};
