@@ -33,13 +33,14 @@ inline std::unique_ptr<pipeline::Transport> make_local(const Exchange& exchange,
 struct Setting {
   runtime::LoadOptions load = one_thread();
   MakeTransport transport = make_local;
+  pipeline::Grouping grouping = {};
 };
 
 // Runs a rank after 0. Returns the message of the error that ended it, or nothing.
 inline std::string serve(const Exchange& exchange, int rank, const Open& open,
                          const Setting& setting) {
   try {
-    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, rank));
+    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, rank), setting.grouping);
     runtime::LoadOptions options = setting.load;
     options.compute.device = pipeline->device();
     const runtime::RunnableModel model = open(options);
@@ -60,7 +61,7 @@ inline void run(int ranks, const Open& open,
     others.push_back(std::async(std::launch::async, serve, exchange, rank, open, setting));
   }
   {
-    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, 0));
+    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, 0), setting.grouping);
     runtime::LoadOptions options = setting.load;
     options.compute.device = pipeline->device();
     const runtime::RunnableModel model = open(options);

@@ -166,7 +166,7 @@ TEST(Pipelines, TellWhatTheyCannotDo) {
     FAIL() << "a model with few layers was cut into 64 stages";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-    EXPECT_NE(std::string(error.what()).find("64 ranks need 63"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("64 stages need 63"), std::string::npos)
         << error.what();
   }
 }

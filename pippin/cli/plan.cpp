@@ -90,6 +90,9 @@ CLI::App* add_plan_command(CLI::App& app) {
          "Report of `pippin bench --json --parallel 1,8 -n 32`, of any model on such a machine; "
          "without it only what memory determines is predicted");
   option("--machines", command->machines.count, "N", "Machines (1)")->check(between(1, 100000));
+  option("--tensor-parallel", command->machines.tensor_parallel, "N",
+         "Machines that compute each layer together (1): a token takes less time")
+      ->check(between(1, 1024));
   option("--memory", command->machines.memory_bytes, "BYTES",
          "Memory of each for weights and caches (this machine's)")
       ->transform(size_in_bytes());

@@ -35,7 +35,10 @@ std::string plan_text(const app::ModelShape& shape, const app::CapacityPlan& pla
                       : "");
   for (size_t i = 0; i < plan.shares.size(); ++i) {
     const app::MachineShare& share = plan.shares[i];
-    text += fmt::format("| {} | {} | {} | {} |\n", i, parts_of(shape, share),
+    const int64_t width = machines.tensor_parallel, first = static_cast<int64_t>(i) * width;
+    const std::string which =
+        width == 1 ? fmt::format("{}", first) : fmt::format("{} to {}", first, first + width - 1);
+    text += fmt::format("| {} | {} | {} | {} |\n", which, parts_of(shape, share),
                         format_bytes(share.weight_bytes), format_bytes(share.cache_bytes));
   }
   text += fmt::format("\none stream        {:.2f} tokens/s\n", plan.one_stream);

@@ -41,6 +41,7 @@ using runtime::StopReason;
 constexpr int64_t kMaxTokens = 256;
 
 struct RunCommand {
+  int tensor_parallel = 1;
   std::optional<std::string> first, second;  // positional
   std::string prompt_file, system, tokenizer, repo_id, prompt_cache;
   std::optional<int64_t> max_tokens;  // else generation_config.json's, else kMaxTokens
@@ -198,7 +199,7 @@ int run(const RunCommand& command) {
   app::ModelChoice choice{arguments.model, command.tokenizer, command.load, show_pulls()};
   choice.load.slide = command.overflow == "shift";
   choice.load.prediction = app::uses_prediction(command.draft);
-  if (run_as_rank(choice)) return 0;
+  if (run_as_rank(choice, command.tensor_parallel)) return 0;
   const std::string prompt = read_prompt(command, arguments);
 
   const auto start = std::chrono::steady_clock::now();
@@ -268,6 +269,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
       ->allow_extra_args(false);
   sub->add_flag("--raw", command->raw, "Use the prompt as it is, without the chat template");
   add_load_options(*sub, command->load);
+  add_ranks_option(*sub, command->tensor_parallel);
   add_template_option(*sub, command->load);
   option("--overflow", command->overflow, "MODE",
          "When prompt and text fill the context: stop, shift (forget the oldest tokens) or error")

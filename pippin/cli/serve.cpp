@@ -37,6 +37,7 @@ struct ServeCommand {
   int64_t port = 8080, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5, form_timeout = 10,
           tool_timeout = 60;
   uint64_t max_model_memory = 0;
+  int tensor_parallel = 1;
   bool no_auth = false, ollama = false, quiet = false, verbose = false;
   ModelArguments model_options;  // of every model
   ToolOptions tools;
@@ -209,7 +210,7 @@ void serve(ServeCommand& command) {
   static_cast<server::ModelSettings&>(options.models) = command.model_options.settings();
   options.models.max_bytes = command.max_model_memory;
   options.models.models = find_models(command);
-  if (serve_as_rank(options.models)) return;
+  if (serve_as_rank(options.models, command.tensor_parallel)) return;
   options.responses.folder = options.models.scheduler.cache_disk;
   if (!command.quiet) {
     const bool as_json = command.log_format == "json";
@@ -270,6 +271,7 @@ CLI::App* add_serve_command(CLI::App& app) {
       ->transform(size_in_bytes())
       ->check(between(1));
   add_model_options(*sub, command->model_options);
+  add_ranks_option(*sub, command->tensor_parallel);
   option("--api-key", options.access.keys, "KEY",
          "A key that clients must send; repeatable; also PIPPIN_API_KEY")
       ->allow_extra_args(false);

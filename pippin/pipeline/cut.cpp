@@ -113,7 +113,7 @@ std::vector<Border> choose_borders(const CpuPlan& plan, int count) {
     after = best_place(places, after + 1, static_cast<double>(border) / count, fits);
     if (after == 0) {
       fail(ErrorCode::Unsupported,
-           "function {} can be cut at {} places, {} ranks need {}: take fewer ranks",
+           "function {} can be cut at {} places, {} stages need {}: take fewer ranks",
            plan.node_plan.function, border - 1, count, count - 1);
     }
     borders.push_back({places.state_writes[after], places.share(after)});
@@ -121,7 +121,7 @@ std::vector<Border> choose_borders(const CpuPlan& plan, int count) {
   return borders;
 }
 
-std::vector<Stage> cut(const CpuPlan& plan, Ranks ranks, const std::vector<Border>& borders) {
+std::vector<Stage> cut(const CpuPlan& plan, Groups groups, const std::vector<Border>& borders) {
   const NodePlan& nodes = plan.node_plan;
   const std::vector<size_t> cuts = find_cuts(plan, borders);
   const Uses uses(nodes);
@@ -129,7 +129,7 @@ std::vector<Stage> cut(const CpuPlan& plan, Ranks ranks, const std::vector<Borde
   stages.reserve(cuts.size() - 1);
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     Stage& stage = stages.emplace_back();
-    stage.rank = ranks.first + static_cast<int>(i);
+    stage.group = groups.first + static_cast<int>(i);
     stage.begin = cuts[i];
     stage.end = cuts[i + 1];
     if (i > 0) stage.received = uses.alive(nodes, stage.begin);

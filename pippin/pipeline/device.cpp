@@ -10,7 +10,7 @@ namespace pippin::pipeline {
 std::shared_ptr<const engine::Plan> PipelineDevice::make_plan(const mil::Model& model,
                                                               std::string_view function,
                                                               const engine::PlanOptions& options) {
-  return pipeline_->make_plan(model, function, options, ranks_);
+  return pipeline_->make_plan(model, function, options, groups_);
 }
 
 std::unique_ptr<engine::StateMemory> PipelineDevice::make_state(
@@ -20,16 +20,16 @@ std::unique_ptr<engine::StateMemory> PipelineDevice::make_state(
 
 std::shared_ptr<engine::Device> PipelineDevice::of_part(size_t index, size_t count) {
   const auto place = [&](size_t part) {
-    return ranks_.first + static_cast<int>(part * static_cast<size_t>(ranks_.count) / count);
+    return groups_.first + static_cast<int>(part * static_cast<size_t>(groups_.count) / count);
   };
   const int first = place(index);
   return std::make_shared<PipelineDevice>(pipeline_,
-                                          Ranks{first, std::max(place(index + 1) - first, 1)});
+                                          Groups{first, std::max(place(index + 1) - first, 1)});
 }
 
 std::shared_ptr<engine::Device> PipelineDevice::of_end(bool is_last) {
-  const int rank = is_last ? ranks_.first + ranks_.count - 1 : ranks_.first;
-  return std::make_shared<PipelineDevice>(pipeline_, Ranks{rank, 1});
+  const int group = is_last ? groups_.first + groups_.count - 1 : groups_.first;
+  return std::make_shared<PipelineDevice>(pipeline_, Groups{group, 1});
 }
 
 }  // namespace pippin::pipeline

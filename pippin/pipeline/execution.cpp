@@ -69,9 +69,8 @@ void PipelineExecution::reserve_lanes(size_t count) {
   if (own_ != nullptr) own_->reserve_lanes(count);
   if (!plan_.pipeline().is_root()) return;
   for (const Stage& stage : plan_.stages()) {
-    if (stage.rank == 0) continue;
-    plan_.pipeline().command(stage.rank,
-                             Writer().put(Command::Lanes).put(id_).put<uint64_t>(count).take());
+    plan_.pipeline().command_group(
+        stage.group, Writer().put(Command::Lanes).put(id_).put<uint64_t>(count).take());
   }
 }
 
@@ -125,17 +124,19 @@ void PipelineExecution::start(std::span<const size_t> lanes,
   // All that can fail comes before the first command: other ranks wait for the values of each run.
   std::vector<std::pair<int, Message>> commands;
   for (const Stage& stage : plan_.stages()) {
-    if (stage.rank != 0) commands.emplace_back(stage.rank, run_message(stage, lanes, rows));
+    if (plan_.pipeline().has_others(stage.group)) {
+      commands.emplace_back(stage.group, run_message(stage, lanes, rows));
+    }
   }
   if (own_ != nullptr) {
     for (const size_t lane : lanes) put_own_inputs(plan_.stages()[*plan_.own_stage()], lane);
   }
-  for (auto& [rank, message] : commands) plan_.pipeline().command(rank, std::move(message));
+  for (const auto& [group, message] : commands) plan_.pipeline().command_group(group, message);
   const bool is_read = !rows || rows->begin < rows->end;
   for (const size_t lane : lanes) {
     Seat& seat = *seats_[lane];
     std::fill(seat.is_written.begin(), seat.is_written.end(), false);
-    if (is_read && plan_.stages().back().rank != 0) ask_for_outputs(lane);
+    if (is_read && plan_.stages().back().group != 0) ask_for_outputs(lane);
   }
   if (own_ == nullptr) return;
   if (const auto failure = own_->run(lanes, rows)) throw Error(*failure);
@@ -143,7 +144,7 @@ void PipelineExecution::start(std::span<const size_t> lanes,
 
 void PipelineExecution::ask_for_outputs(size_t lane) {
   const Seat& seat = *seats_[lane];
-  const int last = plan_.stages().back().rank;
+  const int last = plan_.pipeline().leader(plan_.stages().back().group);
   const auto size_of = [&](size_t index) { return seat.output_size(index); };
   for (const OutputPart& part : ahead_.start(lane, seat.state_id, size_of)) {
     ahead_.asked(lane, seat.state_id, part,
@@ -209,8 +210,8 @@ ByteSpan PipelineExecution::output_bytes(size_t index, size_t lane) const {
 
 ByteSpan PipelineExecution::output_part(size_t index, size_t begin, size_t size,
                                         size_t lane) const {
-  const int rank = plan_.stages().back().rank;
-  if (rank == plan_.pipeline().rank() && plan_.pipeline().is_root()) {
+  const int rank = plan_.pipeline().leader(plan_.stages().back().group);
+  if (rank == 0 && plan_.pipeline().is_root()) {
     return own_->output_part(index, begin, size, lane);
   }
   Seat& seat = *seats_.at(lane);

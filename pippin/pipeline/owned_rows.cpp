@@ -7,31 +7,31 @@
 namespace pippin::pipeline {
 namespace {
 
-std::vector<int> ranks_of_groups(const engine::StateRows& rows, const std::vector<int>& slices) {
+std::vector<int> owners_of_groups(const engine::StateRows& rows, const std::vector<int>& slices) {
   if (slices.empty()) return std::vector<int>(rows.groups, 0);
-  const auto rank_of = [&](uint64_t slice) { return std::max(slices[slice], 0); };
-  std::vector<int> ranks;
-  ranks.reserve(rows.groups);
+  const auto owner_of = [&](uint64_t slice) { return std::max(slices[slice], 0); };
+  std::vector<int> owners;
+  owners.reserve(rows.groups);
   for (uint64_t group = 0; group < rows.groups; ++group) {
     const uint64_t first = group * slices.size() / rows.groups;
     const uint64_t end = std::max((group + 1) * slices.size() / rows.groups, first + 1);
     for (uint64_t slice = first + 1; slice < end; ++slice) {
-      if (rank_of(slice) == rank_of(first)) continue;
-      fail(ErrorCode::Unsupported, "{} groups of rows of a state with {} slices on several ranks",
+      if (owner_of(slice) == owner_of(first)) continue;
+      fail(ErrorCode::Unsupported, "{} groups of rows of a state with {} slices of several stages",
            rows.groups, slices.size());
     }
-    ranks.push_back(rank_of(first));
+    owners.push_back(owner_of(first));
   }
-  return ranks;
+  return owners;
 }
 
 }  // namespace
 
-OwnedRows::OwnedRows(const engine::StateRows& rows, const std::vector<int>& slices, int rank)
+OwnedRows::OwnedRows(const engine::StateRows& rows, const std::vector<int>& slices, int owner)
     : rows_(rows) {
-  const std::vector<int> ranks = ranks_of_groups(rows, slices);
+  const std::vector<int> owners = owners_of_groups(rows, slices);
   for (uint64_t group = 0; group < rows.groups; ++group) {
-    if (ranks[group] == rank) groups_.push_back(group);
+    if (owners[group] == owner) groups_.push_back(group);
   }
 }
 

@@ -1,4 +1,4 @@
-// Rows of a state on the rank that has them.
+// Rows of a state on the ranks that have them.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace pippin::pipeline {
 
-// Of rows, the groups that a rank has; nothing else of its memory is touched.
+// Of rows, the groups of them that a group of ranks has; nothing else of its memory is touched.
 class OwnedRows {
  public:
-  // `slices`: the rank of each slice of the state's first axis (Owners); rank 0 has slices without
-  // a rank. Throws Unsupported if a group has slices of several ranks.
-  OwnedRows(const engine::StateRows& rows, const std::vector<int>& slices, int rank);
+  // `slices`: the owner of each slice of the state's first axis (Owners); those without one are
+  // group 0's.
+  // Throws Unsupported if slices of several owners are one group of rows.
+  OwnedRows(const engine::StateRows& rows, const std::vector<int>& slices, int owner);
 
   const std::vector<uint64_t>& groups() const { return groups_; }
   // The bytes of the groups, one after another.

@@ -40,16 +40,16 @@ Touched touched_by(const NodePlan& plan, const View& view) {
   return {&*state, first, std::clamp<int64_t>(end / size, first, slices - 1)};
 }
 
-void claim(const NodePlan& plan, const Touched& touched, int rank, Owners& owners) {
+void claim(const NodePlan& plan, const Touched& touched, int group, Owners& owners) {
   auto& slices = owners[touched.state->name];
   slices.resize(static_cast<size_t>(touched.state->shape.front()), -1);
   for (int64_t i = touched.first; i <= touched.last; ++i) {
     int& owner = slices[static_cast<size_t>(i)];
-    if (owner >= 0 && owner != rank) {
-      fail(ErrorCode::Unsupported, "function {}: ranks {} and {} share slice {} of state '{}'",
-           plan.function, owner, rank, i, touched.state->name);
+    if (owner >= 0 && owner != group) {
+      fail(ErrorCode::Unsupported, "function {}: stages {} and {} share slice {} of state '{}'",
+           plan.function, owner, group, i, touched.state->name);
     }
-    owner = rank;
+    owner = group;
   }
 }
 
@@ -67,7 +67,7 @@ void add_owners(const NodePlan& plan, const std::vector<Stage>& stages, Owners& 
           if (touched.state == nullptr) continue;
           if (moving && known.contains(touched.state->name)) continue;
           if (!moving) known.insert(touched.state->name);
-          claim(plan, touched, stage.rank, owners);
+          claim(plan, touched, stage.group, owners);
         }
       }
     }

@@ -1,4 +1,4 @@
-// Which rank has which part of a state.
+// Which group of ranks has which part of a state.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace pippin::pipeline {
 
-// By state: the rank that has each slice of the first axis; -1: none.
+// By state: the group that has each slice of the first axis; -1: none.
 using Owners = std::map<std::string, std::vector<int>>;
 
-// Adds the slices that the stages touch. Throws Unsupported if two ranks touch the same.
+// Adds the slices that the stages touch. Throws Unsupported if two groups touch the same.
 void add_owners(const engine::NodePlan& plan, const std::vector<Stage>& stages, Owners& owners);
 
 }  // namespace pippin::pipeline

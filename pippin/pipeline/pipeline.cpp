@@ -11,15 +11,23 @@
 #include "pippin/engine/cpu/make_plan.h"
 #include "pippin/engine/planning/planning.h"
 #include "pippin/pipeline/device.h"
+#include "pippin/pipeline/group_peers.h"
 #include "pippin/pipeline/plan.h"
 #include "pippin/pipeline/wire.h"
 
 namespace pippin::pipeline {
 
-Pipeline::Pipeline(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), answers_(*transport_) {}
+Pipeline::Pipeline(std::unique_ptr<Transport> transport, const Grouping& grouping)
+    : transport_(std::move(transport)), grouping_(grouping), answers_(*transport_) {
+  if (width() > 1) peers_ = std::make_shared<GroupPeers>(*this, grouping.least_work);
+}
 
-std::shared_ptr<Pipeline> Pipeline::make(std::unique_ptr<Transport> transport) {
+std::shared_ptr<Pipeline> Pipeline::make(std::unique_ptr<Transport> transport,
+                                         const Grouping& grouping) {
+  const int width = grouping.width;
+  if (width < 1 || transport->size() % width != 0) {
+    fail(ErrorCode::InvalidArgument, "{} ranks do not form groups of {}", transport->size(), width);
+  }
   const CpuFeatures own = cpu_features();
   if (transport->rank() == 0) {
     for (int rank = 1; rank < transport->size(); ++rank) {
@@ -36,7 +44,7 @@ std::shared_ptr<Pipeline> Pipeline::make(std::unique_ptr<Transport> transport) {
           transport->rank(), to_string(own), to_string(other)));
     }
   }
-  return std::shared_ptr<Pipeline>(new Pipeline(std::move(transport)));
+  return std::shared_ptr<Pipeline>(new Pipeline(std::move(transport), grouping));
 }
 
 Pipeline::~Pipeline() {
@@ -49,7 +57,7 @@ Pipeline::~Pipeline() {
 }
 
 std::shared_ptr<engine::Device> Pipeline::device() {
-  return std::make_shared<PipelineDevice>(shared_from_this(), Ranks{0, size()});
+  return std::make_shared<PipelineDevice>(shared_from_this(), Groups{0, groups()});
 }
 
 Pipeline::Traffic Pipeline::traffic() const {
@@ -91,13 +99,28 @@ Message Pipeline::answer_of(const std::shared_ptr<Answer>& answer) {
   return answers_.take(*answer);
 }
 
-void Pipeline::pass(int to, Message values) {
+void Pipeline::command_group(int group, const Message& message) {
+  for (int rank = leader(group); rank < leader(group + 1); ++rank) {
+    if (rank != 0) command(rank, message);
+  }
+}
+
+void Pipeline::pass(int group, Message values) {
   {
     const std::lock_guard lock(mutex_);
     ++traffic_.values;
     traffic_.value_bytes += values.size();
   }
-  transport_->send(to, Channel::Values, std::move(values));
+  transport_->send(leader(group) + rank() % width(), Channel::Values, std::move(values));
+}
+
+void Pipeline::send_part(int to, Message part) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++traffic_.parts;
+    traffic_.part_bytes += part.size();
+  }
+  transport_->send(to, Channel::Parts, std::move(part));
 }
 
 std::vector<int> Pipeline::owners_of(const std::string& state) const {
@@ -109,7 +132,7 @@ std::vector<int> Pipeline::owners_of(const std::string& state) const {
 std::shared_ptr<const engine::Plan> Pipeline::make_plan(const mil::Model& model,
                                                         std::string_view function,
                                                         const engine::PlanOptions& options,
-                                                        Ranks ranks) {
+                                                        Groups groups) {
   if (!options.outputs.empty() || options.compute.precision == engine::Precision::Reference) {
     fail(ErrorCode::Unsupported,
          "function {}: several ranks run whole functions, and not with --precision reference",
@@ -123,11 +146,11 @@ std::shared_ptr<const engine::Plan> Pipeline::make_plan(const mil::Model& model,
   const auto known = std::find(models_.begin(), models_.end(), &model);
   const auto place = static_cast<uint32_t>(known - models_.begin());
   if (known == models_.end()) {
-    borders_.push_back(choose_borders(*whole, ranks.count));
+    borders_.push_back(choose_borders(*whole, groups.count));
     models_.push_back(&model);
   }
   compute_ = compute;
-  std::vector<Stage> stages = cut(*whole, ranks, borders_[place]);
+  std::vector<Stage> stages = cut(*whole, groups, borders_[place]);
   add_owners(whole->node_plan, stages, owners_);
   const auto id = static_cast<uint32_t>(plans_.size());
   auto plan = std::make_shared<const PipelinePlan>(shared_from_this(), id, whole, std::move(stages),
@@ -135,7 +158,7 @@ std::shared_ptr<const engine::Plan> Pipeline::make_plan(const mil::Model& model,
   plans_.emplace_back(plan);
   if (is_root()) {
     Writer message;
-    message.put(Command::MakePlan).put(id).put(place).put(ranks).put(plan->mark());
+    message.put(Command::MakePlan).put(id).put(place).put(groups).put(plan->mark());
     message.put_text(function).put(compute.batch_invariant).put(compute.fusion);
     message.put<uint64_t>(options.input_ranges.size());
     for (const auto& [input, range] : options.input_ranges) {

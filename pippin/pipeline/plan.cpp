@@ -16,16 +16,21 @@ PipelinePlan::PipelinePlan(std::shared_ptr<Pipeline> pipeline, uint32_t id,
       whole_(std::move(whole)),
       stages_(std::move(stages)) {
   for (size_t i = 0; i < stages_.size(); ++i) {
-    if (stages_[i].rank != pipeline_->rank()) continue;
+    if (stages_[i].group != pipeline_->group()) continue;
     own_stage_ = i;
-    own_ = engine::make_plan(stage_plan(nodes(), stages_[i], i + 1 == stages_.size()), compute);
+    own_ = engine::make_plan(stage_plan(nodes(), stages_[i], i + 1 == stages_.size()), compute,
+                             pipeline_->peers());
   }
 }
 
 std::string PipelinePlan::describe() const {
   std::string text;
   for (const Stage& stage : stages_) {
-    text += fmt::format("rank {}: nodes [{}, {})\n", stage.rank, stage.begin, stage.end);
+    const int first = pipeline_->leader(stage.group), last = first + pipeline_->width() - 1;
+    text += fmt::format(
+        "{}: nodes [{}, {})\n",
+        first == last ? fmt::format("rank {}", first) : fmt::format("ranks {} to {}", first, last),
+        stage.begin, stage.end);
   }
   return text + whole_->describe();
 }
@@ -36,6 +41,7 @@ uint64_t PipelinePlan::mark() const {
   add(static_cast<uint64_t>(nodes().arena_size));
   add(whole_->weight_bytes());
   for (const Stage& stage : stages_) add(stage.end);
+  add(static_cast<uint64_t>(pipeline_->width()));
   return mark;
 }
 

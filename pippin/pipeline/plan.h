@@ -1,4 +1,4 @@
-// A plan over several ranks: the plan of one process, of which each rank runs a stage.
+// A plan over several ranks: the plan of one process, of which each group of them runs a stage.
 #pragma once
 
 #include <cstdint>

@@ -93,7 +93,7 @@ void Pipeline::carry_out_on_state(Command command, ByteReader& message) {
   const auto index = message.read<uint64_t>();
   const auto rows = message.read<engine::StateRows>();
   engine::State& of = state(id);
-  const OwnedRows own(rows, owners_of(of.features().at(index).name), rank());
+  const OwnedRows own(rows, owners_of(of.features().at(index).name), group());
   switch (command) {
     case Command::CopyRows:
       return own.copy(of, index, state(message.read<uint64_t>()));
@@ -109,7 +109,7 @@ void Pipeline::carry_out_on_state(Command command, ByteReader& message) {
 
 void Pipeline::make_plan_again(ByteReader& message) {
   const auto id = message.read<uint32_t>(), model = message.read<uint32_t>();
-  const auto ranks = message.read<Ranks>();
+  const auto groups = message.read<Groups>();
   const auto mark = message.read<uint64_t>();
   const std::string function = read_text(message);
   engine::PlanOptions options;
@@ -125,7 +125,7 @@ void Pipeline::make_plan_again(ByteReader& message) {
     if (model >= models_.size()) {
       fail(ErrorCode::Unsupported, "rank 0 opened a second model; several ranks run one");
     }
-    kept_.push_back(make_plan(*models_[model], function, options, ranks));
+    kept_.push_back(make_plan(*models_[model], function, options, groups));
   }
   const auto plan = plans_.at(id).lock();
   if (plan == nullptr || plan->mark() != mark) {

@@ -59,7 +59,7 @@ std::optional<Error> StageRun::run(std::span<const size_t> lanes,
 }
 
 std::optional<Error> StageRun::take_values(std::span<const size_t> lanes) {
-  const Message message = plan_.pipeline().values(plan_.stages()[index_ - 1].rank);
+  const Message message = plan_.pipeline().values_of(plan_.stages()[index_ - 1].group);
   ByteReader reader(message, "values of the rank before");
   if (auto error = read_error(reader)) return error;
   const size_t first = plan_.inputs().size();
@@ -79,7 +79,7 @@ void StageRun::send_values(std::span<const size_t> lanes, const std::optional<Er
       }
     }
   }
-  plan_.pipeline().pass(plan_.stages()[index_ + 1].rank, message.take());
+  plan_.pipeline().pass(plan_.stages()[index_ + 1].group, message.take());
 }
 
 }  // namespace pippin::pipeline

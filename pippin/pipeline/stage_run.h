@@ -1,5 +1,5 @@
 // A rank's own nodes of a plan: takes the values of the stage before, runs, and sends those of the
-// next stage.
+// next stage. The ranks of a group do the same with one of each other group.
 #pragma once
 
 #include <cstdint>

@@ -65,8 +65,8 @@ std::unique_ptr<engine::StateMemory> PipelineState::clone() const {
       new PipelineState(pipeline_, features_, local_.clone(), id));
 }
 
-OwnedRows PipelineState::owned(size_t index, const engine::StateRows& rows, int rank) const {
-  return {rows, pipeline_->owners_of(features_.at(index).name), rank};
+OwnedRows PipelineState::owned(size_t index, const engine::StateRows& rows, int group) const {
+  return {rows, pipeline_->owners_of(features_.at(index).name), group};
 }
 
 void PipelineState::read_rows(size_t index, const engine::StateRows& asked, std::byte* to,
@@ -74,27 +74,28 @@ void PipelineState::read_rows(size_t index, const engine::StateRows& asked, std:
   const engine::StateRows rows = by_slices(features_.at(index), asked);
   if (rows.groups != asked.groups) stride = rows.group_bytes();
   if (rows.size() == 0) return;
-  std::map<int, std::shared_ptr<Answer>> answers;  // all ranks read at the same time
+  std::map<int, std::shared_ptr<Answer>> answers;  // all read at the same time
   {
     const auto turn = pipeline_->take_turn();
-    for (int rank = 1; rank < pipeline_->size(); ++rank) {
-      if (owned(index, rows, rank).groups().empty()) continue;
+    for (int group = 1; group < pipeline_->groups(); ++group) {
+      if (owned(index, rows, group).groups().empty()) continue;
       Writer question = state_command(Command::ReadRows, id_);
-      answers[rank] = pipeline_->ask_ahead(rank, question.put<uint64_t>(index).put(rows).take());
+      answers[group] = pipeline_->ask_ahead(pipeline_->leader(group),
+                                            question.put<uint64_t>(index).put(rows).take());
     }
   }
-  for (int rank = 0; rank < pipeline_->size(); ++rank) {
-    const OwnedRows own = owned(index, rows, rank);
+  for (int group = 0; group < pipeline_->groups(); ++group) {
+    const OwnedRows own = owned(index, rows, group);
     if (own.groups().empty()) continue;
     const Message bytes =
-        rank == 0 ? own.read(local_, index) : pipeline_->answer_of(answers.at(rank));
+        group == 0 ? own.read(local_, index) : pipeline_->answer_of(answers.at(group));
     if (bytes.size() != own.groups().size() * rows.group_bytes()) {
-      fail(ErrorCode::Internal, "rank {} sent {} bytes of {} groups of rows", rank, bytes.size(),
-           own.groups().size());
+      fail(ErrorCode::Internal, "rank {} sent {} bytes of {} groups of rows",
+           pipeline_->leader(group), bytes.size(), own.groups().size());
     }
     const std::byte* next = bytes.data();
-    for (const uint64_t group : own.groups()) {
-      std::memcpy(to + group * stride, next, rows.group_bytes());
+    for (const uint64_t number : own.groups()) {
+      std::memcpy(to + number * stride, next, rows.group_bytes());
       next += rows.group_bytes();
     }
   }
@@ -105,21 +106,19 @@ void PipelineState::write_rows(size_t index, const engine::StateRows& asked, con
   const engine::StateRows rows = by_slices(features_.at(index), asked);
   if (rows.groups != asked.groups) stride = rows.group_bytes();
   if (rows.size() == 0) return;
-  for (int rank = 0; rank < pipeline_->size(); ++rank) {
-    const OwnedRows own = owned(index, rows, rank);
+  for (int group = 0; group < pipeline_->groups(); ++group) {
+    const OwnedRows own = owned(index, rows, group);
     if (own.groups().empty()) continue;
     Message bytes;
     bytes.reserve(own.groups().size() * rows.group_bytes());
-    for (const uint64_t group : own.groups()) {
-      const std::byte* const begin = from + group * stride;
+    for (const uint64_t number : own.groups()) {
+      const std::byte* const begin = from + number * stride;
       bytes.insert(bytes.end(), begin, begin + rows.group_bytes());
     }
-    if (rank == 0) {
-      own.write(local_, index, bytes);
-    } else {
-      Writer message = state_command(Command::WriteRows, id_);
-      pipeline_->command(rank, message.put<uint64_t>(index).put(rows).put_bytes(bytes).take());
-    }
+    if (group == 0) own.write(local_, index, bytes);
+    if (!pipeline_->has_others(group)) continue;
+    Writer message = state_command(Command::WriteRows, id_);
+    pipeline_->command_group(group, message.put<uint64_t>(index).put(rows).put_bytes(bytes).take());
   }
 }
 
@@ -127,7 +126,7 @@ void PipelineState::copy_rows(size_t index, const engine::StateRows& asked,
                               const engine::StateMemory& from) {
   const auto& other = static_cast<const PipelineState&>(from);
   const engine::StateRows rows = by_slices(features_.at(index), asked);
-  owned(index, rows, pipeline_->rank()).copy(local_, index, other.local_);
+  owned(index, rows, pipeline_->group()).copy(local_, index, other.local_);
   if (!pipeline_->is_root()) return;
   Writer message = state_command(Command::CopyRows, id_);
   pipeline_->command_all(message.put<uint64_t>(index).put(rows).put(other.id_).take());

@@ -33,7 +33,7 @@ class PipelineState final : public engine::StateMemory {
  private:
   PipelineState(std::shared_ptr<Pipeline> pipeline, std::vector<mil::Feature> features,
                 engine::State local, uint64_t id);
-  OwnedRows owned(size_t index, const engine::StateRows& rows, int rank) const;
+  OwnedRows owned(size_t index, const engine::StateRows& rows, int group) const;
 
   const std::shared_ptr<Pipeline> pipeline_;
   const std::vector<mil::Feature> features_;

@@ -16,6 +16,7 @@ enum class Channel : uint8_t {
   Command,  // from rank 0
   Reply,    // to rank 0
   Values,   // from a rank to the one with the next nodes
+  Parts,    // of results, between the ranks of a group
 };
 
 // May be used by several threads at a time.

@@ -82,6 +82,30 @@ class MpiTest(unittest.TestCase):
                 with self.subTest(model=name, ranks=ranks):
                     self.assertEqual(generate(mpirun(ranks, "run", model, PROMPT)), want)
 
+    def test_texts_of_groups_are_those_of_one_process(self):
+        # The prompt is long enough to be worth dividing.
+        prompt = " ".join([PROMPT] * 6)
+        for name in (DEMO, "stateful.mlpackage"):
+            model = str(self.folder / name)
+            want = generate([PIPPIN, "run", model, prompt])
+            for ranks, width in ((2, 2), (4, 2), (4, 4)):
+                with self.subTest(model=name, ranks=ranks, width=width):
+                    have = generate(mpirun(ranks, "run", model, prompt, "--tensor-parallel", str(width)))
+                    self.assertEqual(have, want)
+
+    def test_groups_need_ranks(self):
+        for command, line in ((mpirun(3, "run", DEMO, "a", "--tensor-parallel", "2"),
+                               "pippin: --tensor-parallel 2: 3 ranks do not form groups of 2"),
+                              ([PIPPIN, "run", DEMO, "a", "--tensor-parallel", "2"],
+                               "pippin: --tensor-parallel 2: no MPI job started this process "
+                               "(mpirun -n 2 pippin ...)")):
+            with self.subTest(line=line):
+                done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                                      env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual([one for one in done.stderr.splitlines() if one.startswith("pippin")],
+                                 [line])
+
     def serve(self, ranks):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]

@@ -27,6 +27,9 @@ double read_bytes(const PlannedPart& part) {
 double operations(const PlannedPart& part) {
   return part.operations;
 }
+double products(const PlannedPart& part) {
+  return part.products;
+}
 double cache_bytes(const PlannedPart& part) {
   return static_cast<double>(part.cache_bytes);
 }
@@ -42,8 +45,10 @@ uint64_t cache_of(const PlannedPart& part, const Load& load) {
   return *bytes;
 }
 
-// Parts that follow each other, each machine with about the same number of stored bytes.
-std::vector<MachineShare> split(const ModelShape& model, int64_t count, const Load& load) {
+// Parts that follow each other, each stage with about the same number of stored bytes, which its
+// `width` machines share.
+std::vector<MachineShare> split(const ModelShape& model, int64_t count, int64_t width,
+                                const Load& load) {
   double total = 0;
   for (const PlannedPart& part : model.parts) total += static_cast<double>(part.stored_bytes);
   std::vector<MachineShare> shares(static_cast<size_t>(count));
@@ -64,6 +69,7 @@ std::vector<MachineShare> split(const ModelShape& model, int64_t count, const Lo
       ++next;
     }
     share.end_part = next;
+    share.weight_bytes = ceil_div(share.weight_bytes, static_cast<uint64_t>(width));
   }
   return shares;
 }
@@ -85,13 +91,16 @@ bool fits(const std::vector<MachineShare>& shares, uint64_t memory) {
 
 }  // namespace
 
-double step_seconds(const ModelShape& model, const MachineSpeed& speed, double bandwidth,
+double step_seconds(const ModelShape& model, const MachineSpeed& speed, const Machines& machines,
                     int64_t sequences, int64_t tokens_in_cache) {
   const auto count = static_cast<double>(sequences);
-  const double rate = speed.read_rate(bandwidth);
-  const double cached = sum_of(model, cache_bytes) * static_cast<double>(tokens_in_cache);
-  const double work = sum_of(model, operations) + model.logit_operations;
-  return (sum_of(model, read_bytes) + count * cached) / rate +
+  const auto width = static_cast<double>(machines.tensor_parallel);
+  const double rate = speed.read_rate(machines.bandwidth);
+  // Heads are divided for a sequence alone.
+  const double cached = sum_of(model, cache_bytes) * static_cast<double>(tokens_in_cache) /
+                        (sequences == 1 ? width : 1);
+  const double work = (sum_of(model, operations) + model.logit_operations) / width;
+  return (sum_of(model, read_bytes) / width + count * cached) / rate +
          (count - 1) * work * speed.seconds_per_operation(count);
 }
 
@@ -99,7 +108,8 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
                            const Machines& machines, const Load& load) {
   CapacityPlan plan;
   const auto most = static_cast<int64_t>(model.parts.size());
-  const auto describe = [&](int64_t count) { return split(model, count, load); };
+  const int64_t width = machines.tensor_parallel;
+  const auto describe = [&](int64_t count) { return split(model, count, width, load); };
   int64_t needed = 1;
   while (needed <= most && !fits(describe(needed), machines.memory_bytes)) ++needed;
   if (needed > most) {
@@ -114,14 +124,15 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
          most, format_bytes(largest), load.streams, load.context,
          format_bytes(machines.memory_bytes));
   }
-  if (needed > machines.count) {
+  if (needed * width > machines.count) {
     fail(ErrorCode::LimitExceeded,
          "{} machines of {} do not hold the weights and the caches of {} streams of {} tokens; {} "
          "do",
-         machines.count, format_bytes(machines.memory_bytes), load.streams, load.context, needed);
+         machines.count, format_bytes(machines.memory_bytes), load.streams, load.context,
+         needed * width);
   }
-  plan.machines_per_copy = needed;
-  plan.copies = machines.count / needed;
+  plan.machines_per_copy = needed * width;
+  plan.copies = machines.count / plan.machines_per_copy;
   plan.shares = describe(needed);
 
   const auto hops = static_cast<double>(needed - 1);
@@ -134,12 +145,28 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
     return machines.network_latency + rows * static_cast<double>(model.vocabulary) * sizeof(float) /
                                           machines.network_bytes_per_second;
   };
+  // The results of one machine, sent to each other one of its group.
+  const auto exchanged_bytes = [&](const ModelShape& part) {
+    const auto logits = part.logit_operations > 0 ? static_cast<double>(part.vocabulary) : 0;
+    const auto attended = static_cast<double>(part.parts.size()) * static_cast<double>(part.width);
+    return (sum_of(part, products) + attended + logits) * sizeof(float) *
+           static_cast<double>(width - 1) / static_cast<double>(width);
+  };
+  const auto exchanges = [&](const ModelShape& part) {
+    return kExchanges * static_cast<double>(part.parts.size()) +
+           (part.logit_operations > 0 ? 1 : 0);
+  };
+  const auto exchange = [&](const ModelShape& part, double rows) {
+    return width == 1 ? 0
+                      : exchanges(part) * machines.network_latency +
+                            rows * exchanged_bytes(part) / machines.network_bytes_per_second;
+  };
   const auto network = [&](double rows) {
-    return needed == 1 ? 0 : hops * sent(rows) + returned(rows);
+    return (needed == 1 ? 0 : hops * sent(rows) + returned(rows)) + exchange(model, rows);
   };
   const int64_t cached = load.prompt + load.answer / 2;
   const auto step = [&](int64_t streams) {
-    return step_seconds(model, speed, machines.bandwidth, streams, cached) +
+    return step_seconds(model, speed, machines, streams, cached) +
            network(static_cast<double>(streams));
   };
   plan.one_stream = 1 / step(1);
@@ -148,26 +175,32 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
     const int64_t group = (load.streams + groups - 1) / groups;
     double seconds = step(group);  // of a token of all groups
     for (const MachineShare& share : plan.shares) {
-      const double own =
-          step_seconds(model_of(model, share), speed, machines.bandwidth, group, cached);
+      const ModelShape part = model_of(model, share);
+      const double own = step_seconds(part, speed, machines, group, cached) +
+                         exchange(part, static_cast<double>(group));
       seconds = std::max(seconds, static_cast<double>(groups) * own);
     }
     plan.many_streams = static_cast<double>(load.streams) / seconds;
   }
+  const auto others = static_cast<double>(width - 1), all = static_cast<double>(width);
+  plan.sent_bytes_per_token = all * exchanged_bytes(model);
+  // To each other machine of the group, and the commands.
+  if (width > 1) plan.messages_per_token = exchanges(model) * all * others + others;
   if (needed > 1) {
-    plan.sent_bytes_per_token = hops * static_cast<double>(model.width) * sizeof(float) +
-                                static_cast<double>(model.vocabulary) * sizeof(float);
+    plan.sent_bytes_per_token += hops * all * static_cast<double>(model.width) * sizeof(float) +
+                                 static_cast<double>(model.vocabulary) * sizeof(float);
     // The command to each other machine, the values, the request for the logits and the answer.
-    plan.messages_per_token = 2 * hops + 2;
+    plan.messages_per_token += 2 * hops * all + 2;
   }
   if (speed.prompt_operations_per_second > 0) {
-    double slowest = 0, all = 0;  // seconds of a token
+    double slowest = 0, whole = 0;  // seconds of a token
     for (const MachineShare& share : plan.shares) {
-      double work = 0;
-      for (size_t i = share.first_part; i < share.end_part; ++i) work += model.parts[i].operations;
-      const double seconds = work / speed.prompt_operations_per_second;
+      ModelShape part = model_of(model, share);
+      part.logit_operations = 0;
+      const double seconds = sum_of(part, operations) / all / speed.prompt_operations_per_second +
+                             exchange(part, kPiece) / kPiece;
       slowest = std::max(slowest, seconds);
-      all += seconds;
+      whole += seconds;
     }
     const double sending = needed == 1 ? 0
                                        : static_cast<double>(model.width) * sizeof(float) /
@@ -175,7 +208,7 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
     plan.prompt = 1 / std::max(slowest, sending);
     const auto tokens = static_cast<double>(load.prompt);
     const double piece = std::min<double>(tokens, kPiece);
-    plan.first_token = (tokens - piece) / plan.prompt + piece * all +
+    plan.first_token = (tokens - piece) / plan.prompt + piece * whole +
                        (needed == 1 ? 0 : hops * sent(piece) + returned(1));
   }
   if (load.requests > 0 && plan.many_streams > 0 && plan.prompt > 0) {
@@ -185,7 +218,7 @@ CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
                            static_cast<double>(load.answer) / plan.many_streams) /
                           static_cast<double>(plan.copies);
     plan.corpus_cost = plan.corpus_seconds / kHours * machines.price_per_hour *
-                       static_cast<double>(plan.copies * needed);
+                       static_cast<double>(plan.copies * plan.machines_per_copy);
   }
   return plan;
 }

@@ -10,6 +10,9 @@
 // the network's time. Sequences that decode together are as many groups as there are machines,
 // whose steps follow each other: the slowest machine, or the time of one group's step, determines
 // their rate. Each group reads the weights again. Pieces of prompts follow each other as well.
+//
+// In tensor parallel, several machines are one with their bandwidth and processors together, but
+// each has all caches. After each of a layer's kExchanges steps they send each other its results.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,7 @@ struct PlannedPart {
   uint64_t read_bytes = 0;    // of weights, for a token
   double operations = 0;      // of a token without its logits
   uint64_t cache_bytes = 0;   // of a token
+  double products = 0;        // numbers that a token's products with weights result in
 };
 
 struct ModelShape {
@@ -39,6 +43,7 @@ struct ModelShape {
 
 struct Machines {
   int64_t count = 1;
+  int64_t tensor_parallel = 1;  // that compute each layer together
   uint64_t memory_bytes = 0;
   double bandwidth = 0;  // bytes per second of memory; 0: the measured machine's
   double network_bytes_per_second = 125e6;
@@ -53,6 +58,7 @@ struct Load {
   int64_t requests = 0;  // of a corpus; 0: none
 };
 
+// Of the machines that compute the same layers each.
 struct MachineShare {
   size_t first_part = 0, end_part = 0;
   uint64_t weight_bytes = 0, cache_bytes = 0;
@@ -61,7 +67,7 @@ struct MachineShare {
 struct CapacityPlan {
   int64_t machines_per_copy = 1;     // that one model is split over
   int64_t copies = 1;                // models that run side by side
-  std::vector<MachineShare> shares;  // of the machines of one copy
+  std::vector<MachineShare> shares;  // of one copy, for each Machines::tensor_parallel machines
   double one_stream = 0;             // tokens per second
   double many_streams = 0;           // of one copy, with Load::streams sequences
   double prompt = 0;                 // tokens per second of one copy; 0: not measured
@@ -71,14 +77,18 @@ struct CapacityPlan {
   double messages_per_token = 0;
 };
 
+// Queries, keys and values; attention; its output; gate and up; down.
+constexpr int kExchanges = 5;
+
 // Splits the model over the fewest machines whose memory holds their parts, with the caches of all
 // streams, and runs as many copies as there are machines for. Throws LimitExceeded if all machines
 // together do not suffice, saying how many would, or if a part is too large for one machine.
 CapacityPlan plan_capacity(const ModelShape& model, const MachineSpeed& speed,
                            const Machines& machines, const Load& load);
 
-// The seconds of a step of that many sequences on one machine.
-double step_seconds(const ModelShape& model, const MachineSpeed& speed, double bandwidth,
+// The seconds of a step of that many sequences on one machine, or on several in tensor parallel
+// without their exchanges.
+double step_seconds(const ModelShape& model, const MachineSpeed& speed, const Machines& machines,
                     int64_t sequences, int64_t tokens_in_cache);
 
 }  // namespace pippin::app

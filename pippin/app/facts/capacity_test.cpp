@@ -79,6 +79,39 @@ TEST(Capacity, SmallMachinesShareAModel) {
   EXPECT_NEAR(plan.corpus_cost, seconds / 3600 * 2 * 8, 1e-9);
 }
 
+// Two stages of two machines: each reads half of the weights of four layers, and its head half of
+// the caches. Results are sent after five steps of a layer and after the head.
+TEST(Capacity, MachinesComputeLayersTogether) {
+  ModelShape model = eight_layers();
+  for (PlannedPart& part : model.parts) part.products = 30000;
+  model.logit_operations = 1e9;
+  Machines machines;
+  machines.count = 4;
+  machines.tensor_parallel = 2;
+  machines.memory_bytes = 2200000000;
+  machines.network_bytes_per_second = 125e6;
+  machines.network_latency = 1e-3;
+  Load load;
+  load.streams = 1;
+  load.context = 1000;
+  load.prompt = 100;
+  load.answer = 0;
+  const CapacityPlan plan = plan_capacity(model, speed(), machines, load);
+  EXPECT_EQ(plan.machines_per_copy, 4);
+  EXPECT_EQ(plan.copies, 1);
+  ASSERT_EQ(plan.shares.size(), 2U);
+  for (const MachineShare& share : plan.shares) {
+    EXPECT_EQ(share.weight_bytes, 2000000000U);
+    EXPECT_EQ(share.cache_bytes, 4000000U);
+  }
+  const double numbers = 8 * (30000 + 4096) + 32000;  // half of them by each machine
+  const double exchanges = 41 * 1e-3 + numbers / 2 * 4 / 125e6;
+  const double network = 1e-3 + 4096 * 4 / 125e6 + 1e-3 + 32000 * 4 / 125e6 + exchanges;
+  EXPECT_NEAR(1 / plan.one_stream, (8e9 + 100 * 8000.0) / 2 / 40e9 + network, 1e-9);
+  EXPECT_NEAR(plan.sent_bytes_per_token, numbers * 4 + 2 * 4096 * 4 + 32000 * 4, 1e-6);
+  EXPECT_NEAR(plan.messages_per_token, 41 * 2 + 1 + 2 * 2 + 2, 0);
+}
+
 // Two of eight sequences are in each of four steps in flight, and each step reads the weights.
 TEST(Capacity, GroupsOfSequencesFollowEachOther) {
   Machines machines;

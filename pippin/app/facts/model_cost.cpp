@@ -165,7 +165,11 @@ class FunctionCost {
     cost_.weight_bytes += part(bytes);
     if (use.read && use.share < 1) cost_.experts.push_back({bytes, use.share});
     if (use.multiplied) cost_.multiplied += part(elements);
-    if (use.multiplied && use.logits) cost_.multiplied_for_logits += elements;
+    if (use.multiplied && use.logits) {
+      cost_.multiplied_for_logits += elements;
+    } else if (use.multiplied && !value.type.dims.empty() && value.type.dims.back() > 0) {
+      cost_.products += part(elements / value.type.dims.back());
+    }
   }
 
   ModelCost& cost_;

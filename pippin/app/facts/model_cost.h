@@ -20,7 +20,8 @@ struct ModelCost {
   // Stored elements: for sparse weights those that are not zero, for vector palettes the vectors.
   int64_t multiplied = 0;             // in matrices that a token is multiplied with
   int64_t multiplied_for_logits = 0;  // of those, in the head
-  int64_t parameters = 0;             // in all weights, including the tables
+  int64_t products = 0;    // numbers that these multiplications result in, without the logits
+  int64_t parameters = 0;  // in all weights, including the tables
   // For each cache: its bytes and the number of tokens that they are for; 0: all are read for every
   // token. State that each pass replaces counts twice, as read and written.
   struct Cache {

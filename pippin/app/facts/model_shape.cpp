@@ -85,6 +85,7 @@ void add_layers(const mil::Model& model, ModelShape& shape) {
     part.read_bytes = each + (i + 1 == layers ? head : 0);
     part.operations = operations_of(cost) / static_cast<double>(layers);
     part.cache_bytes = cache_of_token(cost) / count;
+    part.products = static_cast<double>(cost.products) / static_cast<double>(layers);
   }
 }
 
@@ -110,6 +111,7 @@ ModelShape read_shape(const ModelChoice& choice) {
     part.read_bytes = cost.weight_bytes;
     part.operations = operations_of(cost);
     part.cache_bytes = cache_of_token(cost);
+    part.products = static_cast<double>(cost.products);
     cache = std::max(cache, part.cache_bytes);
     if (part.cache_bytes > 0) ++with_cache;
   }

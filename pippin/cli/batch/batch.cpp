@@ -49,6 +49,7 @@ struct BatchCommand {
   uint64_t shard = 0;
   int64_t slurm = 0;
   bool embed = false, dry_run = false, json = false, quiet = false;
+  int tensor_parallel = 1;
   ModelArguments model_options;
   const CLI::App* parsed = nullptr;
 };
@@ -78,13 +79,13 @@ BatchPlaces places_of(const BatchCommand& command) {
 }
 
 // These options change no answer. The threads do not either: sums have one order.
-constexpr std::array<std::string_view, 23> kNeutralOptions = {
+constexpr std::array<std::string_view, 24> kNeutralOptions = {
     "--input-file", "--output-file",     "--model",        "--format",
     "--shard",      "--slurm",           "--dry-run",      "--json",
     "--quiet",      "--embed",           "--threads",      "--pin-threads",
     "--parallel",   "--max-queue",       "--cache-tokens", "--cache-ram",
     "--cache-disk", "--cache-disk-size", "--keep-alive",   "--no-cache",
-    "--low-memory", "--draft",           "--draft-max"};
+    "--low-memory", "--draft",           "--draft-max",    "--tensor-parallel"};
 constexpr std::array<std::string_view, 3> kUnsubmitted = {"--input-file", "--slurm", "--dry-run"};
 
 // The options given, except those in `without`: names, and values as they are given again.
@@ -165,7 +166,7 @@ void batch(BatchCommand& command) {
   command.model_options.sampling.seed.reset();  // each request has its own
   server::ModelSettings settings_of_model = command.model_options.settings();
   settings_of_model.choice.path = model.path;
-  if (run_as_rank(settings_of_model.choice)) return;
+  if (run_as_rank(settings_of_model.choice, command.tensor_parallel)) return;
   std::optional<BatchAnswers> answers;
   const auto load = [&] {
     if (answers) return;
@@ -306,6 +307,7 @@ CLI::App* add_batch_command(CLI::App& app) {
   sub->add_flag("--json", command->json, "Print a summary as JSON");
   sub->add_flag("-q,--quiet", command->quiet, "Print no progress");
   add_model_options(*sub, command->model_options);
+  add_ranks_option(*sub, command->tensor_parallel);
   add_job_commands(*sub);
   sub->footer(
       "Processes with the same output share the work, on one machine or several with a common\n"

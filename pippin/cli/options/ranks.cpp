@@ -4,7 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 #include "pippin/base/error.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/pipeline/mpi/job.h"
 #include "pippin/pipeline/pipeline.h"
 
@@ -21,12 +24,43 @@ void check_options(const runtime::LoadOptions& load) {
   }
 }
 
+// Of a process without a job.
+void check_alone(int width) {
+  if (width > 1) {
+    fail(ErrorCode::InvalidArgument,
+         "--tensor-parallel {}: no MPI job started this process (mpirun -n {} pippin ...)", width,
+         width);
+  }
+}
+
 }  // namespace
 
-bool run_as_rank(app::ModelChoice& choice) {
-  if (!pipeline::job_size()) return false;
-  const auto ranks = pipeline::Pipeline::make(pipeline::join_job());
-  if (ranks->is_root()) check_options(choice.load);  // one line, not one of each rank
+void add_ranks_option(CLI::App& command, int& width) {
+  command
+      .add_option(
+          "--tensor-parallel", width,
+          "Under mpirun: ranks that compute each layer together, so that a token takes less "
+          "time (1); as many as ranks, or a divisor of their number")
+      ->type_name("N")
+      ->check(between(1, 1024));
+}
+
+bool run_as_rank(app::ModelChoice& choice, int width) {
+  if (!pipeline::job_size()) {
+    check_alone(width);
+    return false;
+  }
+  auto transport = pipeline::join_job();
+  const int size = transport->size();
+  const bool fits = size % width == 0;
+  const auto ranks = pipeline::Pipeline::make(std::move(transport), {.width = fits ? width : 1});
+  if (ranks->is_root()) {  // one line, not one of each rank
+    check_options(choice.load);
+    if (!fits) {
+      fail(ErrorCode::InvalidArgument, "--tensor-parallel {}: {} ranks do not form groups of {}",
+           width, size, width);
+    }
+  }
   choice.load.compute.device = ranks->device();
   choice.load.compute.fallback = engine::Fallback::Never;
   if (ranks->is_root()) return false;
@@ -41,8 +75,11 @@ bool run_as_rank(app::ModelChoice& choice) {
   return true;
 }
 
-bool serve_as_rank(server::ModelListOptions& options) {
-  if (!pipeline::job_size()) return false;
+bool serve_as_rank(server::ModelListOptions& options, int width) {
+  if (!pipeline::job_size()) {
+    check_alone(width);
+    return false;
+  }
   if (options.models.size() != 1) {
     fail(ErrorCode::InvalidArgument, "the ranks of an MPI job serve one model, not {}",
          options.models.size());
@@ -52,7 +89,7 @@ bool serve_as_rank(server::ModelListOptions& options) {
   auto settings = std::make_shared<server::ModelSettings>(given);
   settings->choice.path = entry.path;
   settings->is_pinned = true;
-  const bool is_other = run_as_rank(settings->choice);
+  const bool is_other = run_as_rank(settings->choice, width);
   entry.settings = std::move(settings);
   return is_other;
 }

@@ -1,10 +1,13 @@
 // Attention and its masks.
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "pippin/engine/cpu/launch.h"
 #include "pippin/engine/cpu/scratch.h"
 #include "pippin/engine/cpu/steps.h"
+#include "pippin/engine/run/peers.h"
 #include "pippin/kernels/attention/attention.h"
 
 namespace pippin::engine {
@@ -164,6 +167,22 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
   }
 }
 
+// The operands of the heads that read these heads of keys.
+std::vector<Operand> operands_of_heads(const AttentionNode& node, std::span<const Operand> operands,
+                                       Range kv_heads) {
+  const int64_t group = operands[1].shape[1] / operands[2].shape[1];
+  const size_t scales = operands.size() - (node.cache != CacheType::F16 ? 2 : 0);
+  std::vector<Operand> result;
+  result.reserve(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool is_cache = i == 2 || i == 3 || i >= scales;
+    const bool are_sinks = node.has_sinks && i + 1 == scales;
+    const Range heads = is_cache ? kv_heads : Range{kv_heads.begin * group, kv_heads.end * group};
+    result.push_back(range_of(operands[i], are_sinks ? 0 : 1, heads));
+  }
+  return result;
+}
+
 class AttentionStep : public Step {
  public:
   AttentionStep(const ComputeOptions& options, Storage cache, const AttentionNode& node)
@@ -176,11 +195,31 @@ class AttentionStep : public Step {
     return most_scratch().floats() * element_size(Storage::F32);
   }
   void run(const StepContext& context) const noexcept override {
+    if (is_shared(context)) return leave_errors(context, [&] { run_divided(context); });
     attend(node_, kernel_, context.operands, most_scratch(), may_round_, context.pool,
            reinterpret_cast<float*>(context.scratch));
   }
 
  private:
+  // Whether each peer takes some of the heads of keys.
+  static bool is_shared(const StepContext& context) {
+    const Operand &q = context.operands[1], &k = context.operands[2];
+    return is_divided(context.peers, q.size() * k.shape[2]) && k.shape[1] >= context.peers->count();
+  }
+  void run_divided(const StepContext& context) const {
+    const std::vector<Range> shares = shares_of(*context.peers, context.operands[2].shape[1]);
+    const auto own = operands_of_heads(node_, context.operands,
+                                       shares[static_cast<size_t>(context.peers->index())]);
+    attend(node_, kernel_, own, most_scratch(), may_round_, context.pool,
+           reinterpret_cast<float*>(context.scratch));
+    const int64_t group = context.operands[1].shape[1] / context.operands[2].shape[1];
+    std::vector<Range> heads;
+    heads.reserve(shares.size());
+    for (const Range& share : shares) heads.push_back({share.begin * group, share.end * group});
+    const Peers::Divided result = {context.operands[0], 1, std::move(heads)};
+    context.peers->exchange({&result, 1});
+  }
+
   AttentionScratch most_scratch() const {
     return {
         node_,

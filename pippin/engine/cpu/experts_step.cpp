@@ -14,6 +14,7 @@
 #include "pippin/base/threads/dealt_range.h"
 #include "pippin/engine/cpu/expert_matrices.h"
 #include "pippin/engine/cpu/steps.h"
+#include "pippin/engine/run/peers.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 #include "pippin/kernels/rows/rows.h"
 
@@ -189,6 +190,7 @@ class ExpertsStep : public Step {
     const StepContext& context;
     const Memory& memory;
     int64_t num_pairs, num_groups;
+    Peers* peers = nullptr;  // with which it is divided
 
     template <typename T = float>
     T* at(int64_t offset) const {
@@ -226,18 +228,42 @@ class ExpertsStep : public Step {
     return round.num_pairs <= kPairsOfARead * round.num_groups;
   }
 
+  // Of the columns of each group, those that this process computes.
+  static Range own_columns(const Round& round, int64_t columns, int64_t grain) {
+    if (round.peers == nullptr) return {0, columns};
+    return shares_of(*round.peers, columns, grain)[static_cast<size_t>(round.peers->index())];
+  }
+
+  // Takes the other columns of `rows` rows, `stride` apart, from the peers.
+  static void exchange(const Round& round, float* values, int64_t rows, int64_t columns,
+                       int64_t stride, int64_t grain) noexcept {
+    if (round.peers == nullptr) return;
+    leave_errors(round.context, [&] {
+      Operand whole;
+      whole.data = reinterpret_cast<std::byte*>(values);
+      whole.rank = 2;
+      whole.shape[0] = rows;
+      whole.shape[1] = columns;
+      whole.strides[0] = stride;
+      whole.strides[1] = 1;
+      const Peers::Divided divided = {whole, 1, shares_of(*round.peers, columns, grain)};
+      round.peers->exchange({&divided, 1});
+    });
+  }
+
   // Distributes the `columns` of all groups as if they were those of one matrix: each thread calls
   // make_worker(thread), and its result with a group's index and a range of its columns.
   template <typename MakeWorker>
-  static void deal_columns(const Round& round, int64_t columns, int64_t grain, bool shared,
+  static void deal_columns(const Round& round, Range columns, int64_t grain, bool shared,
                            const MakeWorker& make_worker) {
-    const int64_t each = align_up(columns, grain);
+    const int64_t each = align_up(columns.end - columns.begin, grain);
     const auto by_group = [&](int part) {
       return [worker = make_worker(part), each, columns](Range range) {
         for (int64_t begin = range.begin; begin < range.end;) {
           const int64_t index = begin / each, first = index * each;
           const int64_t end = std::min(range.end, first + each);
-          worker(index, begin - first, std::min(columns, end - first));
+          worker(index, columns.begin + begin - first,
+                 std::min(columns.end, columns.begin + end - first));
           begin = end;
         }
       };
@@ -273,7 +299,10 @@ class ExpertsStep : public Step {
   }
 
   void finish(Round& round) const noexcept {
-    const bool shared = round.num_pairs * gate_->n * gate_->k >= kProductsOfAThread;
+    const int64_t work = round.num_pairs * gate_->n * gate_->k;
+    round.peers = is_divided(round.context.peers, work) ? round.context.peers : nullptr;
+    const int64_t parts = round.peers != nullptr ? round.peers->count() : 1;
+    const bool shared = work / parts >= kProductsOfAThread;
     place_groups(round);
     form_x(round, shared);
     fill_hidden(round, shared);
@@ -312,21 +341,25 @@ class ExpertsStep : public Step {
   void fill_hidden(const Round& round, bool shared) const noexcept {
     const int64_t n = gate_->n;
     const int64_t grain = std::max(gate_->grain(), up_->grain());
+    const Range own = own_columns(round, n, grain);
     if (reads(round)) {
-      return deal_columns(round, n, grain, shared, [&](int part) {
+      deal_columns(round, own, grain, shared, [&](int part) {
         return [&, part](int64_t index, int64_t begin, int64_t end) {
           fill_columns(round, index, begin, end, part);
         };
       });
+    } else {
+      const int64_t columns =
+          task_columns(round.context, own.end - own.begin, round.num_groups, grain);
+      const int64_t tasks = ceil_div(own.end - own.begin, columns);
+      deal(round.context, round.num_groups * tasks, shared, [&](int part) {
+        return [&, part](int64_t task) {
+          const int64_t begin = own.begin + task % tasks * columns;
+          fill_columns(round, task / tasks, begin, std::min(own.end, begin + columns), part);
+        };
+      });
     }
-    const int64_t columns = task_columns(round.context, n, round.num_groups, grain);
-    const int64_t tasks = ceil_div(n, columns);
-    deal(round.context, round.num_groups * tasks, shared, [&](int part) {
-      return [&, part](int64_t task) {
-        const int64_t begin = task % tasks * columns;
-        fill_columns(round, task / tasks, begin, std::min(n, begin + columns), part);
-      };
-    });
+    exchange(round, round.at(round.memory.gate), round.num_pairs, n, padded(n), grain);
   }
 
   void fill_columns(const Round& round, int64_t index, int64_t begin, int64_t end,
@@ -406,32 +439,36 @@ class ExpertsStep : public Step {
                bias(round, down_bias_place(), group.expert, down.n), result, result_stride, begin,
                end, round.own(part));
     };
+    const Range own = own_columns(round, down.n, down.grain());
     if (reads(round)) {
       float* results = round.at(round.memory.results);
-      deal_columns(round, down.n, down.grain(), shared, [&](int part) {
+      deal_columns(round, own, down.grain(), shared, [&](int part) {
         return [&, part, results, formed = formed_rows(part)](int64_t index, int64_t begin,
                                                               int64_t end) {
           const Group& group = round.groups()[static_cast<size_t>(index)];
           multiply(group, formed, results + group.first * result_stride, begin, end, part);
         };
       });
+      exchange(round, results, round.num_pairs, down.n, result_stride, down.grain());
       // Few numbers compared with those of the matrices: the calling thread adds them up.
       for (const Group& group : round.groups()) {
         add_weighted(round, group, results + group.first * result_stride, 0, down.n);
       }
       return;
     }
-    const int64_t columns = task_columns(round.context, down.n, 1, down.grain());
-    deal(round.context, ceil_div(down.n, columns), shared, [&](int part) {
+    const int64_t columns = task_columns(round.context, own.end - own.begin, 1, down.grain());
+    deal(round.context, ceil_div(own.end - own.begin, columns), shared, [&](int part) {
       auto* result = reinterpret_cast<float*>(round.own(part) + round.memory.own_result);
       return [&, part, result, formed = formed_rows(part)](int64_t task) {
-        const int64_t begin = task * columns, end = std::min(down.n, begin + columns);
+        const int64_t begin = own.begin + task * columns, end = std::min(own.end, begin + columns);
         for (const Group& group : round.groups()) {
           multiply(group, formed, result, begin, end, part);
           add_weighted(round, group, result, begin, end);
         }
       };
     });
+    const Operand& out = round.context.operands[0];
+    exchange(round, out.floats(), out.shape[0], down.n, out.strides[0], down.grain());
   }
 
   // Adds the results of a group's rows to those of out.

@@ -51,8 +51,10 @@ Target cpu_target(const ComputeOptions& options) {
   return target;
 }
 
-std::shared_ptr<const CpuPlan> make_plan(NodePlan nodes, const ComputeOptions& options) {
+std::shared_ptr<const CpuPlan> make_plan(NodePlan nodes, const ComputeOptions& options,
+                                         std::shared_ptr<Peers> peers) {
   auto plan = std::make_shared<CpuPlan>(std::move(nodes));
+  plan->peers = std::move(peers);
   const ComputeOptions compute = step_options(plan->node_plan, options);
   std::set<const std::byte*> counted;
   for (const Node& node : plan->node_plan.nodes) {

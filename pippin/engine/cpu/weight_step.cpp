@@ -1,5 +1,9 @@
 #include "pippin/engine/cpu/weight_step.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "pippin/base/numbers/checked.h"
 
 namespace pippin::engine {
@@ -15,6 +19,28 @@ WeightStep::WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain
     all_columns_ += align_up(product.n, grain_);
     places_.push_back(place);
   }
+}
+
+Range WeightStep::own_columns(const Peers& peers) const {
+  return shares_of(peers, all_columns_, grain_)[static_cast<size_t>(peers.index())];
+}
+
+void WeightStep::exchange(const StepContext& context) const noexcept {
+  leave_errors(context, [&] {
+    const std::vector<Range> shares = shares_of(*context.peers, all_columns_, grain_);
+    std::vector<Peers::Divided> results;
+    results.reserve(dot_.products.size());
+    for (size_t i = 0; i < dot_.products.size(); ++i) {
+      const auto clip = [&](int64_t column) {
+        return std::clamp<int64_t>(column - places_[i].column, 0, dot_.products[i].n);
+      };
+      std::vector<Range> columns;
+      columns.reserve(shares.size());
+      for (const Range& share : shares) columns.push_back({clip(share.begin), clip(share.end)});
+      results.push_back({context.operands[i], 1, std::move(columns)});
+    }
+    context.peers->exchange(results);
+  });
 }
 
 int64_t WeightStep::num_columns() const {

@@ -11,6 +11,7 @@
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/threads/dealt_range.h"
 #include "pippin/engine/nodes/node.h"
+#include "pippin/engine/run/peers.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 
@@ -31,21 +32,18 @@ class WeightStep : public Step {
   // Distributes the columns of all products to threads: each calls make_worker(thread), and its
   // result with a range of columns. If there is little work, one thread does it all. Products are
   // numbered one after another, each rounded up to the grain. A piece has at least `least` columns,
-  // a multiple of the grain.
+  // a multiple of the grain. Peers take a part of the columns each, and exchange the results.
   template <typename MakeWorker>
   void share_columns(const StepContext& context, const MakeWorker& make_worker,
                      int64_t least = 0) const {
-    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
-    constexpr int64_t kWorthAPiece = kWorthSharing / 4;
     const Operand& x = context.operands[num_written];
     const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
-    if (work < kWorthSharing) {
-      make_worker(0)(Range{0, all_columns_});
-      return;
+    if (is_divided(context.peers, work)) {
+      deal_columns(context, own_columns(*context.peers), work / context.peers->count(), make_worker,
+                   least);
+      return exchange(context);
     }
-    int64_t pieces = std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
-    if (least > 0) pieces = std::min(pieces, all_columns_ / 8 / least);
-    deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
+    deal_columns(context, {0, all_columns_}, work, make_worker, least);
   }
 
   // The operands of one product in one run.
@@ -90,6 +88,27 @@ class WeightStep : public Step {
     int64_t column = 0;
   };
 
+  // The same for some columns, which begin at a multiple of the grain.
+  template <typename MakeWorker>
+  void deal_columns(const StepContext& context, Range columns, int64_t work,
+                    const MakeWorker& make_worker, int64_t least) const {
+    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+    constexpr int64_t kWorthAPiece = kWorthSharing / 4;
+    if (work < kWorthSharing) {
+      make_worker(0)(columns);
+      return;
+    }
+    const int64_t count = columns.end - columns.begin;
+    int64_t pieces = std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    if (least > 0) pieces = std::min(pieces, count / 8 / least);
+    deal_range(context.pool, count, grain_, pieces, [&](int thread) {
+      return [worker = make_worker(thread), first = columns.begin](Range range) {
+        worker(Range{first + range.begin, first + range.end});
+      };
+    });
+  }
+  Range own_columns(const Peers& peers) const;
+  void exchange(const StepContext& context) const noexcept;
   void add_residual(const Operand& y, const Operand& residual, Range rows, Range columns) const;
 
   const kernels::ElementwiseKernels* adder_;

@@ -63,7 +63,8 @@ void BatchedSteps::run(size_t step, std::span<const Lane* const> lanes, ThreadPo
     gather(step, lanes, pool, scratch, error);
     return;
   }
-  plan_.steps[step]->run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
+  plan_.steps[step]->run(
+      {{operands_.data(), first.size()}, {}, pool, scratch, &error, plan_.peers.get()});
 }
 
 // Sets operands_ to all rows in place; returns false if their layout does not allow it.
@@ -114,7 +115,7 @@ void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, Threa
     }
     copy_rows(step, part, /*back=*/false, pool);
     const Step& what = *plan_.steps[step];
-    what.run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
+    what.run({{operands_.data(), first.size()}, {}, pool, scratch, &error, plan_.peers.get()});
     copy_rows(step, part, /*back=*/true, pool);
     begin = end;
   }

@@ -134,7 +134,7 @@ class CpuExecution final : public DeviceExecution {
       while (!alone && end < steps && plan_.steps[end]->row_axis() < 0) ++end;
       if (alone) {
         for (size_t k = 0; k < lanes.size(); ++k) {
-          run_step(i, *together_[k], pool_, 0, &errors_[k], profile);
+          run_step(i, *together_[k], {pool_, 0, plan_.peers.get()}, &errors_[k], profile);
         }
       } else {
         run_each(i, end, profile);
@@ -173,7 +173,7 @@ class CpuExecution final : public DeviceExecution {
         if (some && rows->begin == rows->end) continue;
         operands = some.value_or(operands);
       }
-      run_step(i, lanes_[lane], operands, pool_, 0, errors_.data(), profile);
+      run_step(i, lanes_[lane], operands, {pool_, 0, plan_.peers.get()}, errors_.data(), profile);
     }
     if (profile != nullptr) profile->add_span(plan_.name(), begin, Profile::Clock::now());
     if (errors_[0]) rethrow();
@@ -187,19 +187,27 @@ class CpuExecution final : public DeviceExecution {
   // The scratch of one thread, or of all threads, starting with the first.
   std::byte* scratch_of(int thread) const { return scratch_.data() + thread * scratch_size_; }
 
-  void run_step(size_t step, const Lane& lane, ThreadPool& threads, int thread,
-                std::exception_ptr* error, Profile* profile) const {
-    run_step(step, lane, lane.operands(step), threads, thread, error, profile);
+  // The threads of a step, whose first has that number in the scratch memory, and peers. Steps of
+  // several lanes at once are computed without peers, which would need one order of exchanges.
+  struct Workers {
+    ThreadPool& threads;
+    int thread = 0;
+    Peers* peers = nullptr;
+  };
+  void run_step(size_t step, const Lane& lane, const Workers& workers, std::exception_ptr* error,
+                Profile* profile) const {
+    run_step(step, lane, lane.operands(step), workers, error, profile);
   }
   void run_step(size_t step, const Lane& lane, std::span<const Operand> operands,
-                ThreadPool& threads, int thread, std::exception_ptr* error,
-                Profile* profile) const {
+                const Workers& workers, std::exception_ptr* error, Profile* profile) const {
     const Step& what = *plan_.steps[step];
-    const StepContext context{operands, lane.scalars(step), threads, scratch_of(thread), error};
+    const StepContext context{operands,        lane.scalars(step),
+                              workers.threads, scratch_of(workers.thread),
+                              error,           workers.peers};
     if (profile == nullptr) return what.run(context);
     const auto begin = Profile::Clock::now();
     what.run(context);
-    profile->add_step(what, context.operands, 1, thread, begin, Profile::Clock::now());
+    profile->add_step(what, context.operands, 1, workers.thread, begin, Profile::Clock::now());
   }
 
   void run_joint(size_t step, Profile* profile) {
@@ -221,14 +229,14 @@ class CpuExecution final : public DeviceExecution {
       pool_.run([&](int part, int) {
         for (size_t i = next++; i < whole; i = next++) {
           for (size_t step = begin; step < end; ++step) {
-            run_step(step, *together_[i], serial_, part, &errors_[i], profile);
+            run_step(step, *together_[i], {serial_, part}, &errors_[i], profile);
           }
         }
       });
     }
     for (size_t i = whole; i < count; ++i) {
       for (size_t step = begin; step < end; ++step) {
-        run_step(step, *together_[i], pool_, 0, &errors_[i], profile);
+        run_step(step, *together_[i], {pool_}, &errors_[i], profile);
       }
     }
   }

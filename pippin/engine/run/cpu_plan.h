@@ -18,6 +18,7 @@ struct CpuPlan : Plan {
   std::vector<std::unique_ptr<Step>> steps;  // by node
   int64_t scratch_size = 0;                  // per thread
   int64_t weights_read = 0, weights_saved = 0;
+  std::shared_ptr<Peers> peers;  // null: it runs alone
 
   const std::string& name() const override { return node_plan.function; }
   std::span<const Port> inputs() const override { return node_plan.inputs; }

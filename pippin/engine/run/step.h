@@ -15,6 +15,8 @@
 
 namespace pippin::engine {
 
+class Peers;
+
 constexpr int kMaxRank = 8;
 
 // A view whose dimensions are numbers, for one run.
@@ -45,6 +47,7 @@ struct StepContext {
   ThreadPool& pool;
   std::byte* scratch;         // scratch_bytes() for each thread
   std::exception_ptr* error;  // the first error, see leave_errors()
+  Peers* peers = nullptr;     // with which large work is divided (peers.h)
 };
 
 // Runs `body`; an exception becomes the run's error, unless there is one already.

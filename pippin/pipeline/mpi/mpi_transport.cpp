@@ -16,7 +16,7 @@ namespace {
 
 using Clock = Signs::Clock;
 
-constexpr int kSignsOfLife = 3;  // a channel after those of Channel
+constexpr int kSignsOfLife = static_cast<int>(Channel::Parts) + 1;
 constexpr auto kInterval = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::milliseconds(50);  // at processes on this machine
 constexpr useconds_t kWhileSending = 100, kAfterRank1 = 1500000;

@@ -1,0 +1,36 @@
+// The ranks of a group as the peers of an execution.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pippin/engine/run/peers.h"
+#include "pippin/pipeline/transport.h"
+
+namespace pippin::pipeline {
+
+class Pipeline;
+
+// Each rank sends its parts to each other one of the group. Their addition in the network
+// (MPI_Allreduce) would take fewer bytes, and give other bits for each number of ranks.
+class GroupPeers final : public engine::Peers {
+ public:
+  GroupPeers(Pipeline& pipeline, int64_t least_work)
+      : pipeline_(pipeline), least_work_(least_work) {}
+
+  int index() const override;
+  int count() const override;
+  int64_t least_work() const override { return least_work_; }
+  // Ends the job if memory is short, since the other ranks wait for the parts.
+  void exchange(std::span<const Divided> values) override;
+
+ private:
+  void send_own(std::span<const Divided> values);
+  void receive_others(std::span<const Divided> values);
+  int rank_of(int peer) const;
+
+  Pipeline& pipeline_;
+  const int64_t least_work_;
+};
+
+}  // namespace pippin::pipeline
