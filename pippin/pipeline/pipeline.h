@@ -111,7 +111,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   Message part_of(int from) { return transport_->receive(from, Channel::Parts); }
   engine::State& state(uint64_t id);  // of other ranks
   // Of the last rank: a run with this state has failed. The first Error is kept until rank 0 reads
-  // an output of the state, or the state is reset. A clone has it too.
+  // an output of the state, or the state is reset. States with copies of its rows have it too.
   void keep_failure(uint64_t state, const Error& error) { failures_.try_emplace(state, error); }
   void throw_failure(uint64_t state);
 
@@ -119,6 +119,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   Pipeline(std::unique_ptr<Transport> transport, const Grouping& grouping);
   void carry_out(ByteSpan message);
   void carry_out_on_state(Command command, ByteReader& message);
+  void copy_failure(uint64_t from, uint64_t to);
   void make_plan_again(ByteReader& message);
   void make_execution_again(ByteReader& message);
   PipelineExecution& execution(uint32_t id);

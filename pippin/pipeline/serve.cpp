@@ -76,9 +76,7 @@ void Pipeline::carry_out_on_state(Command command, ByteReader& message) {
     case Command::CloneState: {
       const auto source = message.read<uint64_t>();
       states_.try_emplace(id, state(source).clone());
-      const auto failure = failures_.find(source);
-      if (failure != failures_.end()) keep_failure(id, failure->second);
-      return;
+      return copy_failure(source, id);
     }
     case Command::FreeState:
       failures_.erase(id);
@@ -95,8 +93,11 @@ void Pipeline::carry_out_on_state(Command command, ByteReader& message) {
   engine::State& of = state(id);
   const OwnedRows own(rows, owners_of(of.features().at(index).name), group());
   switch (command) {
-    case Command::CopyRows:
-      return own.copy(of, index, state(message.read<uint64_t>()));
+    case Command::CopyRows: {
+      const auto source = message.read<uint64_t>();
+      own.copy(of, index, state(source));
+      return copy_failure(source, id);
+    }
     case Command::ReadRows:
       return answer([&] { return own.read(of, index); });
     case Command::WriteRows:
@@ -156,6 +157,11 @@ engine::State& Pipeline::state(uint64_t id) {
   const auto found = states_.find(id);
   if (found == states_.end()) fail(ErrorCode::Internal, "rank {} has no state {}", rank(), id);
   return found->second;
+}
+
+void Pipeline::copy_failure(uint64_t from, uint64_t to) {
+  const auto failure = failures_.find(from);
+  if (failure != failures_.end()) keep_failure(to, failure->second);
 }
 
 void Pipeline::throw_failure(uint64_t state) {

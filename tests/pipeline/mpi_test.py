@@ -95,9 +95,9 @@ class MpiTest(unittest.TestCase):
 
     def test_groups_need_ranks(self):
         for command, line in ((mpirun(3, "run", DEMO, "a", "--tensor-parallel", "2"),
-                               "pippin: --tensor-parallel 2: 3 ranks do not form groups of 2"),
+                               "pippin: error: --tensor-parallel 2: 3 ranks do not form groups of 2"),
                               ([PIPPIN, "run", DEMO, "a", "--tensor-parallel", "2"],
-                               "pippin: --tensor-parallel 2: no MPI job started this process "
+                               "pippin: error: --tensor-parallel 2: no MPI job started this process "
                                "(mpirun -n 2 pippin ...)")):
             with self.subTest(line=line):
                 done = subprocess.run(command, capture_output=True, text=True, timeout=60,
