@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 #include <new>
-#include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/engine/run/strided.h"
@@ -32,37 +31,43 @@ size_t bytes_of(const std::vector<Operand>& parts) {
   return static_cast<size_t>(bytes);
 }
 
-// Copies between parts and their bytes, one after another without gaps.
-void copy(const std::vector<Operand>& parts, std::byte* bytes, bool to_parts) {
-  for (const Operand& part : parts) {
-    const auto size = static_cast<size_t>(engine::element_size(part.storage));
-    Operand dense = part;
-    dense.data = bytes;
+// The parts as their bytes, one after another without gaps.
+std::vector<Operand> dense_form(const std::vector<Operand>& parts, std::byte* bytes) {
+  std::vector<Operand> dense = parts;
+  for (Operand& part : dense) {
+    part.data = bytes;
     int64_t stride = 1;
-    for (int axis = part.rank; axis-- > 0;) {
-      dense.strides[axis] = stride;
-      stride *= part.shape[axis];
-    }
-    bytes += part.size() * static_cast<int64_t>(size);
-    if (part.size() == 0) continue;
-    const Operand &to = to_parts ? part : dense, &from = to_parts ? dense : part;
-    const engine::StridedLoop<2> loop({to, from});
-    loop.run(0, loop.outer_count, [&](std::array<std::byte*, 2> at, int64_t count) {
-      if (loop.inner_strides[0] == 1 && loop.inner_strides[1] == 1) {
-        std::memcpy(at[0], at[1], static_cast<size_t>(count) * size);
-        return;
-      }
-      const auto step = [&](size_t k) {
-        return loop.inner_strides[k] * static_cast<int64_t>(size);
-      };
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(at[0] + i * step(0), at[1] + i * step(1), size);
-      }
-    });
+    for (int axis = part.rank; axis-- > 0; stride *= part.shape[axis]) part.strides[axis] = stride;
+    bytes += part.size() * engine::element_size(part.storage);
   }
+  return dense;
+}
+
+void copy(const Operand& to, const Operand& from) {
+  if (to.size() == 0) return;
+  const int64_t size = engine::element_size(to.storage);
+  const engine::StridedLoop<2> loop({to, from});
+  const int64_t to_step = loop.inner_strides[0] * size, from_step = loop.inner_strides[1] * size;
+  loop.run(0, loop.outer_count, [&](std::array<std::byte*, 2> at, int64_t count) {
+    if (to_step == size && from_step == size) {
+      std::memcpy(at[0], at[1], static_cast<size_t>(count * size));
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(at[0] + i * to_step, at[1] + i * from_step, static_cast<size_t>(size));
+    }
+  });
 }
 
 }  // namespace
+
+GroupPeers::GroupPeers(Pipeline& pipeline, int64_t least_work)
+    : pipeline_(pipeline), least_work_(least_work) {
+  const int first = pipeline.leader(pipeline.group());
+  for (int rank = first; rank < first + pipeline.width(); ++rank) {
+    if (rank != pipeline.rank()) others_.push_back(rank);
+  }
+}
 
 int GroupPeers::index() const {
   return pipeline_.rank() % pipeline_.width();
@@ -74,38 +79,25 @@ int GroupPeers::count() const {
 
 void GroupPeers::exchange(std::span<const Divided> values) {
   try {
-    send_own(values);
-    receive_others(values);
+    const std::vector<Operand> own = parts_of(values, index());
+    Message message(bytes_of(own));
+    const std::vector<Operand> dense = dense_form(own, message.data());
+    for (size_t i = 0; i < own.size(); ++i) copy(dense[i], own[i]);
+    std::vector<Message> theirs = pipeline_.exchange(others_, message);
+    for (size_t i = 0; i < others_.size(); ++i) take(values, others_[i], theirs[i]);
   } catch (const std::bad_alloc&) {
     pipeline_.end_job(Error(ErrorCode::LimitExceeded, "no memory for the results of a step"));
   }
 }
 
-void GroupPeers::send_own(std::span<const Divided> values) {
-  const std::vector<Operand> own = parts_of(values, index());
-  if (bytes_of(own) == 0) return;
-  Message message(bytes_of(own));
-  copy(own, message.data(), false);
-  for (int peer = 0; peer < count(); ++peer) {
-    if (peer != index()) pipeline_.send_part(rank_of(peer), message);
+void GroupPeers::take(std::span<const Divided> values, int rank, Message& message) const {
+  const std::vector<Operand> parts = parts_of(values, rank % count());
+  if (message.size() != bytes_of(parts)) {
+    fail(ErrorCode::Device, "rank {} sent {} bytes of a result, {} are expected", rank,
+         message.size(), bytes_of(parts));
   }
-}
-
-void GroupPeers::receive_others(std::span<const Divided> values) {
-  for (int peer = 0; peer < count(); ++peer) {
-    const std::vector<Operand> parts = parts_of(values, peer);
-    if (peer == index() || bytes_of(parts) == 0) continue;
-    Message message = pipeline_.part_of(rank_of(peer));
-    if (message.size() != bytes_of(parts)) {
-      fail(ErrorCode::Device, "rank {} sent {} bytes of a result, {} are expected", rank_of(peer),
-           message.size(), bytes_of(parts));
-    }
-    copy(parts, message.data(), true);
-  }
-}
-
-int GroupPeers::rank_of(int peer) const {
-  return pipeline_.leader(pipeline_.group()) + peer;
+  const std::vector<Operand> dense = dense_form(parts, message.data());
+  for (size_t i = 0; i < parts.size(); ++i) copy(parts[i], dense[i]);
 }
 
 }  // namespace pippin::pipeline

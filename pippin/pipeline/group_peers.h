@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "pippin/engine/run/peers.h"
 #include "pippin/pipeline/transport.h"
@@ -15,8 +16,7 @@ class Pipeline;
 // (MPI_Allreduce) would take fewer bytes, and give other bits for each number of ranks.
 class GroupPeers final : public engine::Peers {
  public:
-  GroupPeers(Pipeline& pipeline, int64_t least_work)
-      : pipeline_(pipeline), least_work_(least_work) {}
+  GroupPeers(Pipeline& pipeline, int64_t least_work);
 
   int index() const override;
   int count() const override;
@@ -25,12 +25,11 @@ class GroupPeers final : public engine::Peers {
   void exchange(std::span<const Divided> values) override;
 
  private:
-  void send_own(std::span<const Divided> values);
-  void receive_others(std::span<const Divided> values);
-  int rank_of(int peer) const;
+  void take(std::span<const Divided> values, int rank, Message& message) const;
 
   Pipeline& pipeline_;
   const int64_t least_work_;
+  std::vector<int> others_;  // ranks
 };
 
 }  // namespace pippin::pipeline

@@ -114,13 +114,13 @@ void Pipeline::pass(int group, Message values) {
   transport_->send(leader(group) + rank() % width(), Channel::Values, std::move(values));
 }
 
-void Pipeline::send_part(int to, Message part) {
+std::vector<Message> Pipeline::exchange(std::span<const int> others, const Message& own) {
   {
     const std::lock_guard lock(mutex_);
-    ++traffic_.parts;
-    traffic_.part_bytes += part.size();
+    traffic_.parts += others.size();
+    traffic_.part_bytes += others.size() * own.size();
   }
-  transport_->send(to, Channel::Parts, std::move(part));
+  return transport_->exchange(others, own);
 }
 
 std::vector<int> Pipeline::owners_of(const std::string& state) const {

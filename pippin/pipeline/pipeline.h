@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,9 +107,8 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   Message values_of(int group) {
     return transport_->receive(leader(group) + rank() % width(), Channel::Values);
   }
-  // Between the ranks of a group.
-  void send_part(int to, Message part);
-  Message part_of(int from) { return transport_->receive(from, Channel::Parts); }
+  // Between the ranks of a group (Transport::exchange()).
+  std::vector<Message> exchange(std::span<const int> others, const Message& own);
   engine::State& state(uint64_t id);  // of other ranks
   // Of the last rank: a run with this state has failed. The first Error is kept until rank 0 reads
   // an output of the state, or the state is reset. States with copies of its rows have it too.

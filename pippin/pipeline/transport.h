@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,15 @@ class Transport {
   virtual void send(int to, Channel channel, Message message) = 0;
   // Waits for the next message. Throws Error(Device) if the rank is lost.
   virtual Message receive(int from, Channel channel) = 0;
+  // Sends `own` to each of the other ranks, and returns what they send, in their order. They call
+  // it at the same time, so that waiting may take all of a core for a moment.
+  virtual std::vector<Message> exchange(std::span<const int> others, const Message& own) {
+    for (const int other : others) send(other, Channel::Parts, own);
+    std::vector<Message> theirs;
+    theirs.reserve(others.size());
+    for (const int other : others) theirs.push_back(receive(other, Channel::Parts));
+    return theirs;
+  }
   // Whether receive() would return at once.
   virtual bool has_message(int from, Channel channel) = 0;
   // Ends all ranks with this line.

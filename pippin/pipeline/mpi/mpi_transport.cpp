@@ -19,6 +19,8 @@ using Clock = Signs::Clock;
 constexpr int kSignsOfLife = static_cast<int>(Channel::Parts) + 1;
 constexpr auto kInterval = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::milliseconds(50);  // at processes on this machine
+// A look takes about a microsecond. Peers differ by a fraction of a step's time.
+constexpr int kQuickLooks = 200, kLooksOfAnExchange = 5000;
 constexpr useconds_t kWhileSending = 100, kAfterRank1 = 1500000;
 
 // Joins the job, before anything else of the transport exists.
@@ -68,18 +70,23 @@ MpiTransport::~MpiTransport() {
 }
 
 void MpiTransport::send(int to, Channel channel, Message message) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (size_t begin = 0; begin <= message.size(); begin += most_part_) {
-      const size_t size = std::min(most_part_, message.size() - begin);
-      const int error = mpi_.send(to, static_cast<int>(channel), message.data() + begin, size);
-      if (error != 0) {
-        fail(ErrorCode::Device, "rank {} cannot send {} of {} bytes to rank {} (MPI error {})",
-             rank_, size, message.size(), to, error);
-      }
+  if (!begin_sending(to, channel, message)) keep_sending();
+}
+
+bool MpiTransport::begin_sending(int to, Channel channel, const Message& message) {
+  const std::lock_guard lock(mutex_);
+  for (size_t begin = 0; begin <= message.size(); begin += most_part_) {
+    const size_t size = std::min(most_part_, message.size() - begin);
+    const int error = mpi_.send(to, static_cast<int>(channel), message.data() + begin, size);
+    if (error != 0) {
+      fail(ErrorCode::Device, "rank {} cannot send {} of {} bytes to rank {} (MPI error {})", rank_,
+           size, message.size(), to, error);
     }
-    if (mpi_.is_idle() != 0) return;
   }
+  return mpi_.is_idle() != 0;
+}
+
+void MpiTransport::keep_sending() {
   {
     const std::lock_guard lock(sleep_);
     is_sending_ = true;
@@ -88,14 +95,36 @@ void MpiTransport::send(int to, Channel channel, Message message) {
 }
 
 Message MpiTransport::receive(int from, Channel channel) {
+  return receive(from, channel, kQuickLooks);
+}
+
+Message MpiTransport::receive(int from, Channel channel, int quick_looks) {
   Message message;
-  while (!receive_part(from, channel, message)) {
+  while (!receive_part(from, channel, quick_looks, message)) {
   }
   return message;
 }
 
-bool MpiTransport::receive_part(int from, Channel channel, Message& message) {
-  constexpr int kQuick = 200;  // attempts before sleeping
+std::vector<Message> MpiTransport::exchange(std::span<const int> others, const Message& own) {
+  for (const int other : others) begin_sending(other, Channel::Parts, own);
+  std::vector<Message> theirs;
+  theirs.reserve(others.size());
+  for (const int other : others) {
+    theirs.push_back(receive(other, Channel::Parts, kLooksOfAnExchange));
+  }
+  // The others wait for the rest of a large message.
+  for (int look = 0; look < kQuickLooks; ++look) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (mpi_.is_idle() != 0) return theirs;
+    }
+    ::sched_yield();
+  }
+  keep_sending();
+  return theirs;
+}
+
+bool MpiTransport::receive_part(int from, Channel channel, int quick_looks, Message& message) {
   constexpr useconds_t kLongest = 250;
   useconds_t pause = 10;
   const size_t begin = message.size();
@@ -121,7 +150,7 @@ bool MpiTransport::receive_part(int from, Channel channel, Message& message) {
         fail(ErrorCode::Device, "rank {} cannot receive from rank {}", rank_, from);
       }
     }
-    if (attempt < kQuick) {
+    if (attempt < quick_looks) {
       ::sched_yield();
     } else {
       ::usleep(pause);

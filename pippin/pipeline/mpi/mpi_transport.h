@@ -10,7 +10,9 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "pippin/base/threads/thread.h"
 #include "pippin/pipeline/mpi/plugin.h"
@@ -32,12 +34,19 @@ class MpiTransport final : public Transport {
   int size() const override { return size_; }
   void send(int to, Channel channel, Message message) override;
   Message receive(int from, Channel channel) override;
+  std::vector<Message> exchange(std::span<const int> others, const Message& own) override;
   bool has_message(int from, Channel channel) override;
   [[noreturn]] void end_job(const std::string& line) override;
 
  private:
+  // Returns whether all has left.
+  bool begin_sending(int to, Channel channel, const Message& message);
+  // In the background, since MPI sends the parts of a large message only while it is called.
+  void keep_sending();
+  // Looks that often before it sleeps between.
+  Message receive(int from, Channel channel, int quick_looks);
   // Appends the next part to the message. Returns whether it is the last one.
-  bool receive_part(int from, Channel channel, Message& message);
+  bool receive_part(int from, Channel channel, int quick_looks, Message& message);
   template <typename Body>
   void each_neighbour(const Body& body) const;
   void watch();

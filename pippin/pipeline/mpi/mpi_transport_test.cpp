@@ -92,6 +92,15 @@ TEST(MpiTransport, SendsLargeMessagesInParts) {
   EXPECT_FALSE(transport.has_message(0, Channel::Command));
 }
 
+TEST(MpiTransport, ExchangesMessagesOfAnySize) {
+  MpiTransport transport(self(), 16);
+  for (const size_t size : {0, 5, 16, 50}) {
+    const Message own(size, std::byte{7});
+    const std::vector<int> others = {0};
+    EXPECT_EQ(transport.exchange(others, own), std::vector<Message>{own});
+  }
+}
+
 TEST(MpiTransport, SaysWhichPartCannotBeSent) {
   MpiTransport transport(self(), 16);
   failing_size = 3;
