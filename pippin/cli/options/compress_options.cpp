@@ -88,8 +88,8 @@ void add_calibration_options(CLI::App& command, app::CompressOptions& options) {
       ->check(between(app::kMinCalibrationTokens));
   command
       .add_option("--calibrate-rounds", options.calibrate_rounds,
-                  "Rounds that improve codes, scales and palettes after error feedback (default: "
-                  "4); 0: none, the fastest")
+                  "Rounds after error feedback, each of which chooses all quantized values, scales "
+                  "and palette entries again (default: 4); 0: none, the fastest")
       ->check(between(0, 100));
   command.add_flag("--scale-inputs", options.scale_inputs,
                    "Scale the inputs of matrices in the norms before them, where that lowers the "
