@@ -296,7 +296,7 @@ CLI::App* add_predict_command(CLI::App& app) {
   CLI::Option* random =
       option("--random-inputs", command->random_seed, "SEED",
              "Fill the inputs that are not given; the same seed gives the same values")
-          ->check(between(0));
+          ->check(seed_number());
   option("--shape", command->shapes, "NAME=1x3x8x8", "... in this shape instead of the default one")
       ->needs(random);
   option("--resize", command->resize, "HOW",

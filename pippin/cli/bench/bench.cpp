@@ -343,7 +343,7 @@ CLI::App* add_bench_command(CLI::App& app) {
   add_draft_options(*sub, command->draft, "off");
   sub->add_option("--seed", command->seed, "Seed of the random ids or inputs that are fed (1)")
       ->type_name("N")
-      ->check(between(0));
+      ->check(seed_number());
   add_load_options(*sub, command->load);
   sub->add_option(
          "--profile", command->profile,

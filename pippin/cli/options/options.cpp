@@ -1,6 +1,9 @@
 #include "pippin/cli/options/options.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -21,13 +24,28 @@ namespace pippin::cli {
 
 CLI::Validator between(int64_t smallest, int64_t largest) {
   const auto check = [=](const std::string& text) {
-    int64_t value = 0;
-    const bool is_number = CLI::detail::lexical_cast(text, value);
-    if (is_number && value >= smallest && value <= largest) return std::string();
-    if (largest == std::numeric_limits<int64_t>::max()) {
+    char* end = nullptr;
+    errno = 0;
+    const int64_t value = std::strtoll(text.c_str(), &end, 0);
+    const bool is_number = !text.empty() && *end == '\0', is_too_large = errno == ERANGE;
+    if (is_number && !is_too_large && value >= smallest && value <= largest) return std::string();
+    if (largest == std::numeric_limits<int64_t>::max() && !is_too_large) {
       return fmt::format("{} is not a number of {} or more", text, smallest);
     }
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator seed_number() {
+  const auto check = [](const std::string& text) {
+    char* end = nullptr;
+    errno = 0;
+    std::strtoull(text.c_str(), &end, 0);
+    const bool is_number = !text.empty() && *end == '\0' && text.find('-') == std::string::npos;
+    if (is_number && errno != ERANGE) return std::string();
+    return fmt::format("{} is not a number from 0 to {}", text,
+                       std::numeric_limits<uint64_t>::max());
   };
   return CLI::Validator(check, "");
 }

@@ -16,8 +16,11 @@ class Validator;
 namespace pippin::cli {
 
 // Accepts integers in a range. (CLI11's own checks print the largest double, or add their range to
-// the help.)
+// the help, and its conversion takes a number beyond 64 bits as the largest one.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
+
+// Accepts integers from 0 to 2^64 - 1.
+CLI::Validator seed_number();
 
 // Accepts sizes in bytes, with an optional unit ("16G"; units of 1024). CLI11's own check takes -1
 // and 2^64 as the largest size.

@@ -55,7 +55,7 @@ void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
          "Add BIAS to a token's logit; false: never choose the token; repeatable")
       ->allow_extra_args(false);
   option("--seed", arguments.seed, "N", "Seed: the same gives the same text (default: random)")
-      ->check(between(0));
+      ->check(seed_number());
 }
 
 }  // namespace pippin::cli

@@ -31,7 +31,7 @@ void add_known(CLI::App& command, const std::string& name, T& value,
   }
   option = command.add_option(name, value, known.help);
   option->type_name(known.symbol);
-  if constexpr (std::is_same_v<T, uint64_t>) option->check(between(0));
+  if constexpr (std::is_same_v<T, uint64_t>) option->check(seed_number());
   if constexpr (!std::is_same_v<T, std::string> && !std::is_arithmetic_v<T>) {
     option->delimiter(',')->allow_extra_args(false);
   }
