@@ -187,7 +187,7 @@ TEST(CompressEndToEnd, MixedBitsStayInTheBudget) {
   EXPECT_GT(bytes, target - 2500);
   const auto refused = sized(100000);
   EXPECT_EQ(refused.status, 1);
-  EXPECT_NE(refused.err.find("--target-size 100000: the package takes "), std::string::npos)
+  EXPECT_NE(refused.err.find("--target-size 100000: the output takes "), std::string::npos)
       << refused.err;
   EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
 }
@@ -210,6 +210,9 @@ TEST(CompressEndToEnd, ErrorsAreOneLine) {
       {{"compress", dense, "-o", output, "--quantize", "int4", "--min-target", "iOS1"}, 1, "iOS1"},
       {{"compress", dense, "-o", output, "--mixed", "4"}, 1, "--calibrate"},
       {{"compress", dense, "-o", output, "--mixed", "1", "--calibrate", "x"}, 1, "2 to 8 bits"},
+      {{"compress", dense, "-o", output, "--quantize", "int8", "--mixed", "0"},
+       1,
+       "--mixed chooses forms itself"},
       {{"compress", dense, "-o", output, "--quantize", "int8", "--target-size", "0"},
        2,
        "--target-size"},

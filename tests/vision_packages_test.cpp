@@ -231,6 +231,17 @@ TEST_F(TilePackages, CalibrateTheLanguageModel) {
   EXPECT_EQ(result.path, out_ / "made");
   EXPECT_TRUE(result.compression.has_value());
   EXPECT_FALSE(continuation(open_folder(out_ / "made"), image_).empty());
+  // The size is that of the whole folder, in the message as well.
+  const uint64_t others =
+      folder_bytes(out_ / "made") - folder_bytes(out_ / "made" / "language.mlpackage");
+  options.compression.quantize.clear();
+  options.compression.target_size = others + 1000;
+  EXPECT_NE(conversion_error(options).find(
+                fmt::format("--target-size {}: the output takes ", others + 1000)),
+            std::string::npos)
+      << conversion_error(options);
+  options.compression.target_size = result.bytes;
+  EXPECT_LE(app::convert(folder_.path(), out_ / "sized", options).bytes, result.bytes);
 }
 
 TEST_F(TilePackages, RefuseOptionsThatHaveNoEffect) {

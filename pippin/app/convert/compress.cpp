@@ -78,7 +78,7 @@ bool write_scaled(const std::filesystem::path& source, const std::filesystem::pa
                   compress::Recipe recipe, const CompressOptions& how,
                   const std::shared_ptr<compress::InputStatistics>& statistics) {
   // The forms of --mixed are chosen later.
-  if (how.mixed > 0 || how.target_size > 0) recipe.scheme = compress::parse_scheme("lut3");
+  if (how.chooses_forms()) recipe.scheme = compress::parse_scheme("lut3");
   const InputScales scales = search_scales(source, recipe, statistics, how.threads);
   log_info("scaled the inputs of {} norms' products", scales.size());
   if (scales.empty()) return false;
@@ -141,14 +141,14 @@ CompressResult compress_package(const std::filesystem::path& source,
       model = read_source(from, options);
       statistics = statistics_of(from, ids, how.threads);
     }
-    if (how.mixed > 0 || how.target_size > 0) {
+    if (how.chooses_forms()) {
       MixedOptions mixed;
-      mixed.bits = how.mixed;
-      mixed.target_size = how.target_size;
+      mixed.bits = how.mixed.value_or(mixed.bits);
+      mixed.target_size = how.target_size.value_or(0);
       mixed.package_bytes = [&](const compress::Recipe& forms) {
         mil::Model compressed = read_source(from, options);
         compress::compress(compressed, forms, how.threads);
-        return mil::package_bytes(compressed, write.extra_files);
+        return mil::package_bytes(compressed, write.extra_files) + options.other_bytes;
       };
       mixed.threads = how.threads;
       mixed.statistics = statistics;

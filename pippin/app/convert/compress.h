@@ -19,6 +19,8 @@ struct CompressPackageOptions {
   bool recompress = false;
   // First raise the program's opset to this: "iOS18", "CoreML8"; empty: unchanged.
   std::string min_target;
+  // Bytes next to the package that count towards compression.target_size.
+  uint64_t other_bytes = 0;
   // Called with the bytes of weights written so far and the total; may throw to cancel. May be
   // null.
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;

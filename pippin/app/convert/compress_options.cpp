@@ -72,10 +72,10 @@ Scheme scheme_of(const CompressOptions& options) {
 }
 
 compress::Recipe recipe_of_mixed(const CompressOptions& options) {
-  if (options.mixed != 0 && options.target_size != 0) {
+  if (options.mixed && options.target_size) {
     refuse("--mixed and --target-size exclude each other");
   }
-  const char* option = options.mixed != 0 ? "--mixed" : "--target-size";
+  const char* option = options.mixed ? "--mixed" : "--target-size";
   const bool parts = !options.lut_embeddings.empty() || !options.lut_ffn.empty() ||
                      !options.lut_head.empty() || !options.tensors.empty();
   if (parts || !scheme_of(options).is_none()) {
@@ -84,9 +84,10 @@ compress::Recipe recipe_of_mixed(const CompressOptions& options) {
          "--tensor",
          option);
   }
-  if (options.mixed != 0 && !(options.mixed >= 2 && options.mixed <= 8)) {
-    fail(ErrorCode::InvalidArgument, "--mixed {:g}: forms have 2 to 8 bits", options.mixed);
+  if (options.mixed && !(*options.mixed >= 2 && *options.mixed <= 8)) {
+    fail(ErrorCode::InvalidArgument, "--mixed {:g}: forms have 2 to 8 bits", *options.mixed);
   }
+  if (options.target_size == 0) refuse("--target-size 0: a package has 1 byte or more");
   if (options.calibrate.empty()) {
     fail(ErrorCode::InvalidArgument, "{} needs a text to measure on: --calibrate FILE", option);
   }
@@ -115,7 +116,7 @@ std::optional<compress::Recipe> recipe_of(const CompressOptions& options) {
       (options.calibrate.empty() || std::filesystem::is_directory(options.calibrate))) {
     refuse("--scale-inputs measures errors on a text: --calibrate FILE");
   }
-  if (options.mixed != 0 || options.target_size != 0) return recipe_of_mixed(options);
+  if (options.chooses_forms()) return recipe_of_mixed(options);
   compress::Recipe recipe;
   recipe.scheme = scheme_of(options);
   const auto part = [](const std::string& text) -> std::optional<Scheme> {

@@ -52,9 +52,10 @@ struct CompressOptions {
   // The text's tokens, if it has been read already. Empty: it is read.
   std::vector<int32_t> calibration_ids;
   // The average bits of forms of 2 to 8 bits, with more bits for weights that matter for the text
-  // (app/convert/mixed.h); 0: the same for all.
-  double mixed = 0;
-  uint64_t target_size = 0;  // instead of `mixed`: bytes of the package; 0: any
+  // (app/convert/mixed.h); nullopt: the same for all.
+  std::optional<double> mixed;
+  std::optional<uint64_t> target_size;  // instead of `mixed`: bytes of the package
+  bool chooses_forms() const { return mixed || target_size; }
 
   int threads = 0;  // 0: one per core
 };

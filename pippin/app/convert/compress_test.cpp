@@ -125,7 +125,14 @@ TEST(CompressOptions, MixedFormsHaveOneBudget) {
   refused([](auto& o) { o.quantize = "int4"; }, "--target-size chooses forms itself");
   refused([](auto& o) { o.n_m_ratio = "2:4"; }, "--target-size chooses forms itself");
   refused([](auto& o) { o.lut_head = "4"; }, "--target-size chooses forms itself");
-  refused([](auto& o) { o.target_size = 0, o.mixed = 9; }, "--mixed 9: forms have 2 to 8 bits");
+  const auto mixed_refused = [&](double bits, const char* message) {
+    refused([&](auto& o) { o.target_size.reset(), o.mixed = bits; }, message);
+  };
+  mixed_refused(9, "--mixed 9: forms have 2 to 8 bits");
+  mixed_refused(0, "--mixed 0: forms have 2 to 8 bits");
+  refused([](auto& o) { o.target_size.reset(), o.mixed = 0, o.quantize = "int4"; },
+          "--mixed chooses forms itself");
+  refused([](auto& o) { o.target_size = 0; }, "--target-size 0: a package has 1 byte or more");
 }
 
 }  // namespace

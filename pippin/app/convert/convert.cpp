@@ -206,13 +206,13 @@ ConvertResult convert_calibrated_folder(const fs::path& source, const fs::path& 
   ConvertResult result = convert_to_folder(source, pending.path(), options, std::nullopt);
   const fs::path language = pending.path() / fmt::format("{}{}", families::vision::kLanguagePart,
                                                          families::kPackageEnding);
-  if (uint64_t& size = compress.compression.target_size; size > 0) {
-    const uint64_t others = folder_bytes(pending.path()) - folder_bytes(language);
-    if (others >= size) {
+  if (const auto& size = compress.compression.target_size) {
+    compress.other_bytes = folder_bytes(pending.path()) - folder_bytes(language);
+    if (compress.other_bytes >= *size) {
       fail(ErrorCode::InvalidArgument,
-           "--target-size {}: the parts other than the language model take {} bytes", size, others);
+           "--target-size {}: the parts other than the language model take {} bytes", *size,
+           compress.other_bytes);
     }
-    size -= others;
   }
   add_compressed(compress_package(language, language, compress), result);
   result.bytes = folder_bytes(pending.path());

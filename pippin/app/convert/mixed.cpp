@@ -183,7 +183,7 @@ class Mixer {
     uint64_t size = options_.package_bytes(best);
     if (size > target) {
       fail(ErrorCode::InvalidArgument,
-           "--target-size {}: the package takes {} bytes with the smallest forms", target, size);
+           "--target-size {}: the output takes {} bytes with the smallest forms", target, size);
     }
     uint64_t fits = least, budget = least + (target - size), too_much = UINT64_MAX;
     for (int turn = 0; turn < kSizeTurns && budget > fits && budget < too_much; ++turn) {

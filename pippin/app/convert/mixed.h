@@ -25,7 +25,7 @@ std::vector<size_t> spend_bytes(const std::vector<std::vector<MixedChoice>>& wei
 
 struct MixedOptions {
   double bits = 4;  // average, including palettes and scales
-  // Instead of `bits`: the bytes of the whole package, and their number with a recipe.
+  // Instead of `bits`: the bytes of the whole output, and their number with a recipe.
   uint64_t target_size = 0;
   std::function<uint64_t(const compress::Recipe&)> package_bytes = nullptr;
   int threads = 0;
