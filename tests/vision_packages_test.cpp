@@ -268,9 +268,12 @@ TEST_F(TilePackages, LackTheTowerWithAWarning) {
   std::vector<std::string> warnings;
   const LogScope log(LogLevel::Warn,
                      [&](LogLevel, std::string_view line) { warnings.emplace_back(line); });
-  const auto converted = [&](const fs::path& source, const fs::path& output) {
+  const auto converted = [&](const fs::path& source, const fs::path& output,
+                             const char* family = "stateful") {
     warnings.clear();
-    app::convert(source, output);
+    app::ConvertOptions options;
+    options.family = family;
+    app::convert(source, output, options);
     return warnings;
   };
   const std::string expected = fmt::format(
@@ -278,6 +281,13 @@ TEST_F(TilePackages, LackTheTowerWithAWarning) {
       (out_ / "x.mlpackage").string());
   EXPECT_EQ(converted(folder_.path(), out_ / "x.mlpackage"), std::vector{expected});
   EXPECT_EQ(converted(folder_.path(), out_ / "made"), std::vector<std::string>());
+  for (const char* family : {"anemll", "windowed"}) {
+    EXPECT_EQ(converted(folder_.path(), out_ / family, family),
+              std::vector{fmt::format("{}: the language model alone; a folder of --family stateful "
+                                      "has the vision tower as well",
+                                      (out_ / family).string())});
+    EXPECT_EQ(converted(out_ / "made", out_ / "chunks", family), std::vector<std::string>());
+  }
   // Made of packages, which have no checkpoint of the tower.
   EXPECT_EQ(converted(out_ / "x.mlpackage", out_ / "y.mlpackage"), std::vector<std::string>());
   EXPECT_EQ(converted(out_ / "made", out_ / "z.mlpackage"), std::vector<std::string>());

@@ -252,10 +252,10 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
   if (has_vision && !options.compression.calibrate.empty()) {
     return convert_calibrated_folder(source, output, options);
   }
+  if (!has_vision) warn_without_vision(source, output, options);
   if (has_vision || options.family != families::stateful::kName) {
     return convert_to_folder(source, output, options, recipe);
   }
-  warn_without_vision(source, output, options);
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
   return convert_to_package(source, output, options, recipe);
 }

@@ -159,11 +159,13 @@ bool makes_vision(const fs::path& source, const fs::path& output, const ConvertO
 
 void warn_without_vision(const fs::path& source, const fs::path& output,
                          const ConvertOptions& options) {
-  if (options.family != families::stateful::kName) return;
   if (no_vision_reason(source, options) != nullptr) return;
-  check_package_output(output);  // an error is the only line
-  log_warn("{}: the language model alone; an output without {} has the vision tower as well",
-           output.string(), families::kPackageEnding);
+  const bool is_package = options.family == families::stateful::kName;
+  is_package ? check_package_output(output) : check_folder_output(output);  // the only line
+  const std::string way = is_package
+                              ? fmt::format("an output without {}", families::kPackageEnding)
+                              : fmt::format("a folder of --family {}", families::stateful::kName);
+  log_warn("{}: the language model alone; {} has the vision tower as well", output.string(), way);
 }
 
 void refuse_vision_options(const ConvertOptions& options, const char* what) {

@@ -19,8 +19,9 @@ namespace pippin::app {
 bool makes_vision(const std::filesystem::path& source, const std::filesystem::path& output,
                   const ConvertOptions& options);
 
-// For a source that makes_vision() rejects: logs a warning if only the output's name does that, so
-// that the package lacks the tower of the source. Throws like check_package_output().
+// For a source that makes_vision() rejects: logs a warning if the family or the output's name does
+// that, so that the output lacks the tower of the source. Throws like check_package_output() and
+// check_folder_output().
 void warn_without_vision(const std::filesystem::path& source, const std::filesystem::path& output,
                          const ConvertOptions& options);
 
