@@ -1,7 +1,10 @@
 #include "pippin/cli/plan.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +26,7 @@ struct PlanCommand {
   std::string model, bench;
   app::Machines machines;
   app::Load load;
+  std::optional<int64_t> context;
   double network_bits = 1e9, latency_us = 100;
   bool json = false;
 };
@@ -54,6 +58,15 @@ CLI::Validator per_second(const char* what) {
   return {read, ""};
 }
 
+void set_context(int64_t own, PlanCommand& command) {
+  if (own > 0 && command.context > own) {
+    fail(ErrorCode::InvalidArgument, "--context {}: the context of {} is {} tokens",
+         *command.context, command.model, own);
+  }
+  int64_t& context = command.load.context;
+  context = command.context.value_or(own > 0 ? std::min(context, own) : context);
+}
+
 void plan(PlanCommand& command) {
   if (command.machines.memory_bytes == 0) command.machines.memory_bytes = total_memory();
   command.machines.network_bytes_per_second = command.network_bits / 8;
@@ -70,6 +83,7 @@ void plan(PlanCommand& command) {
          command.bench);
   }
   const app::ModelShape shape = app::read_shape({command.model, "", {}, show_pulls()});
+  set_context(shape.context, command);
   const app::CapacityPlan made = app::plan_capacity(shape, speed, command.machines, command.load);
   print_out(command.json ? plan_json(shape, made)
                          : plan_text(shape, made, command.machines, command.load));
@@ -105,7 +119,8 @@ CLI::App* add_plan_command(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e7).description(""));
   option("--streams", command->load.streams, "N", "Sequences that decode together (8)")
       ->check(between(1, 100000));
-  option("--context", command->load.context, "N", "Tokens of each sequence's cache (4096)")
+  option("--context", command->context, "N",
+         "Tokens of each sequence's cache (the model's context, at most 4096)")
       ->check(between(1));
   option("--prompt", command->load.prompt, "N", "Tokens of a prompt (512)")->check(between(1));
   option("--answer", command->load.answer, "N", "Tokens of an answer (128)")->check(between(1));

@@ -39,6 +39,7 @@ struct ModelShape {
   bool is_one_program = true;   // in a pipeline, steps of several groups can be in flight
   int64_t width = 0;            // numbers that pass from part to part
   int64_t vocabulary = 0;
+  int64_t context = 0;  // most tokens of a sequence; 0: unknown
 };
 
 struct Machines {

@@ -1,11 +1,21 @@
 #include "pippin/app/facts/model_shape.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "pippin/app/facts/model_cost.h"
 #include "pippin/app/open/programs.h"
+#include "pippin/base/error.h"
+#include "pippin/base/numbers/number.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/coreml_llm.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
+#include "pippin/families/windowed.h"
+#include "pippin/runtime/open/loaded_model.h"
 
 namespace pippin::app {
 namespace {
@@ -33,6 +43,26 @@ int64_t layers_of(const mil::Model& model) {
     }
   }
   return layers;
+}
+
+// The most tokens of a sequence: the last axis of the mask, or what the program says; 0: unknown.
+int64_t context_of(const mil::Model& model) {
+  constexpr std::array<std::string_view, 4> kMasks = {
+      families::stateful::kMask, families::anemll::kMask, families::windowed::kMask,
+      families::coreml_llm::kFullMask};
+  int64_t context = 0;
+  for (const mil::FunctionDescription& function : model.functions) {
+    for (const mil::Feature& input : function.inputs) {
+      if (std::find(kMasks.begin(), kMasks.end(), input.name) == kMasks.end()) continue;
+      if (!input.shape.empty()) context = std::max(context, input.shape.back());
+      if (!input.ranges.empty()) context = std::max(context, input.ranges.back().upper);
+    }
+  }
+  const auto& metadata = model.metadata.user_defined;
+  int64_t own = 0;
+  const auto found = metadata.find(families::kOwnContextKey);
+  if (found != metadata.end() && parse_number(found->second, own)) context = std::max(context, own);
+  return context;
 }
 
 uint64_t cache_of_token(const ModelCost& cost) {
@@ -94,7 +124,15 @@ void add_layers(const mil::Model& model, ModelShape& shape) {
 ModelShape read_shape(const ModelChoice& choice) {
   const std::vector<NamedProgram> programs = read_programs(choice);
   ModelShape shape;
+  for (const NamedProgram& program : programs) {
+    shape.context = std::max(shape.context, context_of(program.model));
+  }
   if (programs.size() == 1) {
+    if (!runtime::is_language_model(programs.front().model)) {
+      fail(ErrorCode::Unsupported,
+           "{}: not a language model, which takes tokens and returns the logits of the next one",
+           choice.path);
+    }
     add_layers(programs.front().model, shape);
     return shape;
   }

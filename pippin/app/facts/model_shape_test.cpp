@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert/convert.h"
+#include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "tests/tiny_model.h"
 
 namespace pippin::app {
 namespace {
@@ -22,6 +24,7 @@ TEST(ModelShape, OneProgramHasLayers) {
   ASSERT_EQ(shape.parts.size(), 6U);
   EXPECT_EQ(shape.width, 192);
   EXPECT_EQ(shape.vocabulary, 2048);
+  EXPECT_EQ(shape.context, 512);
   EXPECT_DOUBLE_EQ(shape.logit_operations, 2.0 * 192 * 2048);
   // q and o, k and v, and the three matrices of the feed-forward.
   const double matrices = 2.0 * 192 * 192 + 2.0 * 192 * 64 + 3.0 * 192 * 512;
@@ -48,6 +51,21 @@ TEST(ModelShape, ChunksAreParts) {
   EXPECT_EQ(shape.parts[3].cache_bytes, 0U);
   EXPECT_EQ(shape.width, 192);
   EXPECT_EQ(shape.vocabulary, 2048);
+  EXPECT_EQ(shape.context, 512);
+}
+
+TEST(ModelShape, IsOfLanguageModels) {
+  const TempDir folder;
+  testing_models::PackageMaker maker;
+  array::Builder builder(mil::Opset::CoreML5);
+  maker.input("x", mil::DataType::Float32, {2});
+  maker.output("y", mil::DataType::Float32, {2});
+  const array::Array x = builder.input("x", mil::DataType::Float32, mil::to_shape({2}));
+  builder.output("y", array::add(x, x));
+  maker.finish_function("main", builder);
+  maker.write(folder / "double.mlpackage");
+  EXPECT_ERROR(read_shape({(folder / "double.mlpackage").string()}), ErrorCode::Unsupported,
+               "double.mlpackage: not a language model, which takes tokens");
 }
 
 }  // namespace

@@ -221,6 +221,7 @@ std::vector<NamedProgram> read_programs(const ModelChoice& given) {
     return programs;
   }
   if (!names_packages(choice)) {
+    if (is_speech_model(choice.path)) refuse_speech(given);
     programs.push_back({"", build_folder(choice, choice.path)});
     return programs;
   }
@@ -238,6 +239,8 @@ std::vector<NamedProgram> read_programs(const ModelChoice& given) {
     read(found.anemll.lm_head);
   } else if (found.family == Family::CoreMlLlm) {
     for (const std::string& stem : found.coreml_llm.chunks) read(stem);
+  } else if (found.family != Family::Windowed) {
+    refuse_speech(given);
   } else {
     // The cache processor is not used in most steps.
     for (const std::string& stem : found.windowed.chunks) read(stem);

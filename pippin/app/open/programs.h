@@ -15,7 +15,7 @@ struct NamedProgram {
 };
 
 // One for each package, in the order in which they run. Weights are not read, and no plans are
-// made. Throws as open_runnable().
+// made. Throws as open_runnable(), and Unsupported for models of speech.
 std::vector<NamedProgram> read_programs(const ModelChoice& choice);
 
 }  // namespace pippin::app
