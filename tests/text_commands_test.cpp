@@ -112,6 +112,9 @@ TEST(Run, EndsBeforeAStopString) {
   EXPECT_EQ(run({"--stop", "never there", "--stop", "lived in"}), whole.substr(0, place) + "\n");
   EXPECT_EQ(reason({"--stop", "lived in"}), "stop string");
   EXPECT_EQ(reason({"--stop", "never there"}), "token limit");
+  const auto empty = run_pippin({"run", "--stop", "", "", "Once"});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_NE(empty.err.find("--stop: the text is empty"), std::string::npos) << empty.err;
 }
 
 }  // namespace

@@ -266,7 +266,8 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
       ->needs(video);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(not_empty());
   sub->add_flag("--raw", command->raw, "Use the prompt as it is, without the chat template");
   add_load_options(*sub, command->load);
   add_ranks_option(*sub, command->tensor_parallel);

@@ -59,7 +59,12 @@ const Parameter* find(std::string_view name) {
 
 std::string as_json(const Parameter& parameter, const std::vector<std::string>& values) {
   JsonWriter json;
-  if (parameter.kind == Kind::Texts) return json.value(values).text();
+  if (parameter.kind == Kind::Texts) {
+    if (std::find(values.begin(), values.end(), "") != values.end()) {
+      fail(ErrorCode::InvalidArgument, "{}: a text is empty", parameter.name);
+    }
+    return json.value(values).text();
+  }
   const std::string& value = values.back();
   if (parameter.kind == Kind::Switch) {
     if (value == "true" || value == "false") return value;

@@ -40,6 +40,8 @@ TEST(Dialogue, RefusesWhatIsNoParameter) {
   Dialogue dialogue;
   EXPECT_ERROR(dialogue.set_parameter("warmth", {"1"}), ErrorCode::InvalidArgument,
                "unknown parameter \"warmth\"");
+  EXPECT_ERROR(dialogue.set_parameter("stop", {"a", ""}), ErrorCode::InvalidArgument,
+               "stop: a text is empty");
   EXPECT_ERROR(dialogue.set_parameter("top_k", {"1.5"}), ErrorCode::InvalidArgument,
                "top_k: \"1.5\" is not an integer");
   EXPECT_ERROR(dialogue.set_parameter("top_p", {"1", "2"}), ErrorCode::InvalidArgument,

@@ -249,6 +249,9 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   if (!max_tokens) throw ApiError(400, "max_tokens: is missing", "max_tokens");
   job.request.max_tokens = *max_tokens;
   job.request.stop = find_strings(body, "stop", kMaxStops);
+  if (std::find(job.request.stop.begin(), job.request.stop.end(), "") != job.request.stop.end()) {
+    throw ApiError(400, "stop_sequences: a text is empty", "stop_sequences");
+  }
   job.request.thinking_budget = read_thinking_budget(body);
   job.request.streams = find_bool(body, "stream").value_or(false);
   job.dialect = Dialect::Anthropic;

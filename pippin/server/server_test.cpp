@@ -399,6 +399,9 @@ TEST_F(Serving, SpeaksAnthropic) {
   const Answer wrong = server().post("/v1/messages", story_chat());
   EXPECT_EQ(json_of(wrong).get_string("type"), "error");
   EXPECT_EQ(json_of(wrong).at("error").get_string("message"), "max_tokens: is missing");
+  const Answer empty = server().post(
+      "/v1/messages", R"({"max_tokens":2,"stop_sequences":["x",""],)" + std::string(kStory) + "}");
+  EXPECT_EQ(json_of(empty).at("error").get_string("message"), "stop_sequences: a text is empty");
 }
 
 TEST_F(Serving, TokenizesAndAppliesTemplates) {

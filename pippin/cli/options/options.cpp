@@ -67,6 +67,13 @@ CLI::Validator size_in_bytes() {
   return {read, ""};
 }
 
+CLI::Validator not_empty() {
+  const auto check = [](const std::string& text) {
+    return std::string(text.empty() ? "the text is empty" : "");
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator ends_in(const std::string& ending) {
   const auto check = [=](const std::string& text) {
     return extension_of(text) == ending ? std::string()

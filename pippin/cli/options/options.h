@@ -26,6 +26,9 @@ CLI::Validator seed_number();
 // and 2^64 as the largest size.
 CLI::Validator size_in_bytes();
 
+// Accepts texts but the empty one.
+CLI::Validator not_empty();
+
 // Accepts names with this ending (".npz"), in any case.
 CLI::Validator ends_in(const std::string& ending);
 
