@@ -14,6 +14,20 @@ namespace pippin::app {
 namespace fs = std::filesystem;
 using runtime::Agreement;
 
+void check_limits(const VerifyLimits& limits) {
+  const std::pair<const char*, const std::optional<double>&> all[] = {
+      {"--max-kl", limits.max_kl},
+      {"--min-top1", limits.min_top1},
+      {"--max-perplexity-increase", limits.max_perplexity_increase},
+      {"--max-step-difference", limits.max_step_difference},
+      {"--max-prefill-difference", limits.max_prefill_difference},
+      {"--max-part-difference", limits.max_part_difference}};
+  for (const auto& [name, limit] : all) {
+    if (!limit || *limit >= 0) continue;
+    fail(ErrorCode::InvalidArgument, "{} {}: not a number of 0 or more", name, *limit);
+  }
+}
+
 std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreement& result) {
   std::vector<std::string> broken;
   const auto check = [&](bool holds, std::string text) {
@@ -67,6 +81,7 @@ std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreeme
 
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options) {
+  check_limits(options.limits);
   const std::string local = resolve_model(source.path, ModelPart::All, source.pulls);
   if (fs::exists(local) && is_speech_model(local)) {
     fail(ErrorCode::InvalidArgument, "{}: a model of speech is compared on a recording, not a text",

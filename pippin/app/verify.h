@@ -22,6 +22,10 @@ struct VerifyLimits {
   bool same_greedy = false;                   // the greedy texts must be equal
 };
 
+// Throws InvalidArgument for a negative limit, and for one that is not a number. All functions that
+// compare do that first.
+void check_limits(const VerifyLimits& limits);
+
 // The limits exceeded, one line each.
 std::vector<std::string> broken_limits(const VerifyLimits& limits,
                                        const runtime::Agreement& result);

@@ -142,6 +142,7 @@ void add_answers(const batch::Job& job, AgreementSums& sums, CorpusResult& resul
 
 CorpusResult verify_corpus(const ModelChoice& model, const ModelChoice& source,
                            const CorpusOptions& corpus, const VerifyOptions& options) {
+  check_limits(options.limits);
   refuse_unmeasured(options.limits);
   const std::string local = resolve_model(source.path, ModelPart::All, source.pulls);
   if (fs::exists(local) && is_speech_model(local)) {

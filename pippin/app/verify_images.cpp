@@ -67,6 +67,7 @@ ImageRuns with_digests_of(const ImageRuns& rows, const ImageRuns& others) {
 
 VerifyResult verify_images(const ModelChoice& model, const ModelChoice& source,
                            const TokenInput& tokens, const VerifyOptions& options) {
+  check_limits(options.limits);
   refuse_step_limits(options.limits);
   const std::vector<runtime::ImageFile> images = image_files(tokens.images);
   const auto prompt_of = [&](const runtime::LoadedModel& loaded) {

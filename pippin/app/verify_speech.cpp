@@ -175,6 +175,7 @@ void check_measured(const VerifyLimits& limits) {
 
 VerifyResult verify_speech(const ModelChoice& model, const ModelChoice& source,
                            const std::string& recording, const VerifyOptions& options) {
+  check_limits(options.limits);
   check_measured(options.limits);
   const OpenedSpeech theirs = open_speech(source), mine = open_speech(model);
   SpeechComparison comparison(options.agreement);

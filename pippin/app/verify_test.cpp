@@ -56,6 +56,23 @@ TEST(VerifyLimits, AreHeldOneByOne) {
   EXPECT_EQ(broken_limits({.max_kl = 1}, found).size(), 1u);
 }
 
+TEST(Verify, LimitsAreNotNegative) {
+  const auto refused = [](const VerifyLimits& limits, const char* message) {
+    VerifyOptions options;
+    options.limits = limits;
+    EXPECT_ERROR(verify({}, {}, {}, options), ErrorCode::InvalidArgument, message);
+    EXPECT_ERROR(verify_images({}, {}, {}, options), ErrorCode::InvalidArgument, message);
+    EXPECT_ERROR(verify_speech({}, {}, "", options), ErrorCode::InvalidArgument, message);
+    EXPECT_ERROR(verify_corpus({}, {}, {}, options), ErrorCode::InvalidArgument, message);
+  };
+  refused({.max_kl = -1}, "--max-kl -1: not a number of 0 or more");
+  refused({.min_top1 = -0.5}, "--min-top1 -0.5: not a number of 0 or more");
+  refused({.max_perplexity_increase = -1}, "--max-perplexity-increase -1: not a number");
+  refused({.max_step_difference = std::nan("")}, "--max-step-difference nan: not a number");
+  refused({.max_prefill_difference = -1}, "--max-prefill-difference -1: not a number");
+  refused({.max_part_difference = -1}, "--max-part-difference -1: not a number");
+}
+
 TEST(Verify, AConvertedModelAgreesWithItsSource) {
   const TempDir scratch;
   const auto package = scratch / "m.mlpackage";
