@@ -9,6 +9,7 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
+#include "pippin/base/files/created_folders.h"
 #include "pippin/base/files/durable.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/platform/file_times.h"
@@ -258,14 +259,13 @@ Job open_job(const fs::path& folder, const JobSettings& settings, const std::str
     index_input(settings, job);
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     job.id = "batch_" + request_id(owner, fmt::format("{}", now));
-    std::error_code error;
-    fs::create_directories(job.parts(), error);
-    if (!error) fs::create_directories(job.claims(), error);
-    if (error) fail(ErrorCode::Io, "{}: cannot be created: {}", folder.string(), error.message());
-    if (publish_file(folder / "job.json", folder / ("job.json." + owner),
-                     job_text(job, settings.input, modified))) {
-      return job;
-    }
+    CreatedFolders folders;
+    folders.create(job.parts());
+    folders.create(job.claims());
+    const bool is_ours = publish_file(folder / "job.json", folder / ("job.json." + owner),
+                                      job_text(job, settings.input, modified));
+    folders.keep();
+    if (is_ours) return job;
   }
   const Json stored = load_job(folder);
   Job known = job_of(stored, folder);

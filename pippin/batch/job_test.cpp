@@ -1,6 +1,10 @@
 #include "pippin/batch/job.h"
 
+#include <csignal>
+#include <filesystem>
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
@@ -40,6 +44,24 @@ TEST(BatchJob, NamesTheLineOfABadRequest) {
             "line 2: custom_id \"" + std::string(80, 'i') + "...\" is also that of line 1"}}) {
     EXPECT_EQ(fault_of_input(line, ErrorCode::InvalidFile, part), "");
   }
+}
+
+// A limit on the file size stands for a full disk.
+TEST(BatchJob, AFullDiskLeavesNoFolder) {
+  const TempDir folder;
+  write_file(folder / "in.jsonl", request_line("a"));
+  struct rlimit old {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto before = ::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = old;
+  small.rlim_cur = 10;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_ERROR(open_job(folder / "jobs" / "out", {.input = folder / "in.jsonl"}, "me"),
+               ErrorCode::Io, "job.json");
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, before);
+  EXPECT_FALSE(std::filesystem::exists(folder / "jobs"));
+  open_job(folder / "jobs" / "out", {.input = folder / "in.jsonl"}, "me");
 }
 
 TEST(BatchJob, IsJoinedWithTheSameInputAndOptionsOnly) {

@@ -19,6 +19,7 @@
 #include "pippin/app/speech_to_text.h"
 #include "pippin/base/byte_span.h"
 #include "pippin/base/error.h"
+#include "pippin/base/files/created_folders.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
@@ -249,14 +250,6 @@ void check_options(const app::SpeechToText& model, const speech::TranscribeOptio
   model.check(options);
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    fail(ErrorCode::Io, "{}: cannot make the folder: {}", folder.string(), error.message());
-  }
-}
-
 void transcribe(TranscribeCommand command) {
   const speech::TranscribeOptions options = command.arguments.checked();
   const std::vector<speech::Format> formats = formats_of(command);
@@ -268,7 +261,8 @@ void transcribe(TranscribeCommand command) {
   const app::SpeechToText model = app::SpeechToText::open(command.choice);
   check_options(model, options);
   const bool writes_files = !command.output_dir.empty();
-  if (writes_files) make_folder(command.output_dir);
+  CreatedFolders folders;
+  if (writes_files) folders.create(command.output_dir);
   const bool prints_text = !writes_files && formats.front() == speech::Format::Text;
   for (size_t i = 0; i < command.files.size(); ++i) {
     const std::string& file = command.files[i];

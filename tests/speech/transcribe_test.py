@@ -6,6 +6,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -372,6 +373,17 @@ class Transcribe(unittest.TestCase):
         self.expect_error(1, "cannot make the folder", folder, path, "-o", path / "out")
         english, _ = self.model(8, multilingual=False)
         self.expect_error(1, "English only", english, path, "--task", "translate")
+
+    def test_a_full_disk_leaves_no_folder(self):
+        def limit_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+        folder, _ = self.model(1)
+        path, _ = self.recording(3, 1)
+        out = self.folder / "deep" / "out"
+        self.expect_error(1, "out", folder, path, "-o", out, "--no-cache", "--no-stats", preexec_fn=limit_files)
+        self.assertFalse(out.parent.exists())
 
     def test_nothing_to_transcribe(self):
         folder, _ = self.model(1)

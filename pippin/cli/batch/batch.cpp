@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/created_folders.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
 #include "pippin/base/platform/program_path.h"
@@ -125,7 +126,8 @@ void submit(const BatchCommand& command, const BatchPlaces& places) {
   const fs::path folder = fs::absolute(places.folder);
   const std::string script = batch_script(words, command.slurm, fs::current_path(), folder);
   if (command.dry_run) return print_out(script);
-  fs::create_directories(folder);
+  CreatedFolders folders;
+  folders.create(folder);
   write_file(folder / "job.sbatch", script);
   ::execlp("sbatch", "sbatch", (folder / "job.sbatch").c_str(), nullptr);
   fail(ErrorCode::NotFound, "sbatch: {}: Slurm's programs are needed here", std::strerror(errno));
