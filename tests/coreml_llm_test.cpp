@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pippin/app/facts/model_facts.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/array/array.h"
 #include "pippin/array/ops.h"
@@ -112,6 +113,15 @@ TEST_F(CoreMlLlm, ContinuesPrompts) {
     EXPECT_GT(std::set<int32_t>(expected.begin(), expected.end()).size(), 2U);
     EXPECT_EQ(continuation(four, prompt), expected);
   }
+}
+
+// The template belongs to the tokenizer, wherever that is.
+TEST_F(CoreMlLlm, HasTheTemplateOfItsTokenizer) {
+  const fs::path four = write("four", BundleLayout::Four);
+  write_file(four / "hf_model" / "chat_template.jinja", "{{ messages }}");
+  EXPECT_EQ(app::read_model_facts(four, {}).template_source, "{{ messages }}");
+  fs::rename(four / "hf_model", four / "tokenizer");
+  EXPECT_EQ(app::read_model_facts(four, {}).template_source, "{{ messages }}");
 }
 
 TEST_F(CoreMlLlm, KeepsItsSequencesApart) {

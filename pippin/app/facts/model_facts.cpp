@@ -14,7 +14,6 @@
 #include "pippin/app/speech_to_text.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/platform/file_times.h"
-#include "pippin/families/coreml_llm.h"
 #include "pippin/families/package.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/digest.h"
@@ -22,7 +21,6 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/model_output/read_syntax.h"
 #include "pippin/model_output/reasoning.h"
-#include "pippin/runtime/coreml_llm/files.h"
 #include "pippin/runtime/package/functions.h"
 
 namespace pippin::app {
@@ -173,7 +171,6 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
   if (wanted > 0) {
     facts.context = facts.context == 0 ? wanted : std::min(facts.context, wanted);
   }
-  if (runtime::is_coreml_llm(folder)) folder /= families::coreml_llm::kTokenizerFolder;
   read_template(
       read_template_sources(load.chat_template.empty() ? folder : fs::path(load.chat_template)),
       facts);
