@@ -121,30 +121,27 @@ void Batch::feed(bool may_return_early) {
   }
   has_run_ = true;
   auto* const steps = may_return_early ? dynamic_cast<StepsInFlight*>(model_.get()) : nullptr;
+  std::unique_ptr<Flight> flight;  // before a step is taken
   if (steps != nullptr && steps->most_in_flight() > 1 && !items_.empty() &&
       together_.size() == items_.size()) {
-    auto flight = std::make_unique<Flight>(Flight{steps, 0});  // before a step is taken
-    begin_together();
-    std::optional<size_t> step;
-    with_together([&] {
-      step = steps->start_step(together_);
-      if (!step) model_->feed_together(together_);
-    });
-    if (step) {
-      flight->step = *step;
-      flight_ = std::move(flight);
-      return use.keep_sequences();
-    }
-    for (Sequence* const one : together_) one->finish();
-    return;
+    flight = std::make_unique<Flight>(Flight{steps, 0});
   }
-  if (together_.size() > 1) {
+  const bool shares = flight != nullptr || together_.size() > 1;
+  if (shares) {
     begin_together();
-    with_together([&] { model_->feed_together(together_); });
-    for (Sequence* const one : together_) one->finish();
+    with_together([&] {
+      if (const auto step = flight != nullptr ? steps->start_step(together_) : std::nullopt) {
+        flight->step = *step;
+        flight_ = std::move(flight);
+        return false;
+      }
+      model_->feed_together(together_);
+      return true;
+    });
+    if (flight_ != nullptr) return use.keep_sequences();
   }
   for (Item& item : items_) {
-    if (together_.size() > 1 && item.count == 1 && item.rows != Rows::None) continue;
+    if (shares && item.count == 1 && item.rows != Rows::None) continue;
     Sequence::Feeding feeding{.rows = is_choice(item.rows) ? Rows::Last : item.rows};
     if (item.rows == Rows::Every) feeding.every = &item.every;
     item.sequence->feed_new(ids(item), feeding, is_choice(item.rows) ? item.rows : Rows::Last);
@@ -155,8 +152,10 @@ void Batch::finish() {
   if (flight_ == nullptr) return;
   const Use use(*this, std::adopt_lock);
   const std::unique_ptr<Flight> flight = std::move(flight_);
-  with_together([&] { flight->model->finish_step(flight->step, together_); });
-  for (Sequence* const one : together_) one->finish();
+  with_together([&] {
+    flight->model->finish_step(flight->step, together_);
+    return true;
+  });
 }
 
 void Batch::begin_together() {
@@ -167,17 +166,19 @@ void Batch::begin_together() {
   }
 }
 
-// After an error, drops the tokens that were not fed.
+// Finishes the sequences if body() returns that their tokens were fed. After an error, drops those
+// that were not.
 template <typename Body>
 void Batch::with_together(const Body& body) {
   try {
-    body();
+    if (!body()) return;
   } catch (...) {
     for (Sequence* const one : together_) {
       if (one->position() < std::ssize(one->tokens_)) one->keep(one->give_up(one->position()));
     }
     throw;
   }
+  for (Sequence* const one : together_) one->finish();
 }
 
 std::span<const float> Batch::logits(size_t index) const {
