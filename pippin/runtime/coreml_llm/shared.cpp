@@ -204,14 +204,9 @@ void CoreMlLlmShared::find_choice() {
 }
 
 size_t CoreMlLlmShared::take_lane() {
-  const auto free = std::find(taken.begin(), taken.end(), false);
-  const auto lane = static_cast<size_t>(free - taken.begin());
-  if (free == taken.end()) {
-    for (CoreMlLlmChunk& chunk : chunks) chunk.part->reserve_lanes(lane + 1);
-    taken.push_back(false);
-  }
-  taken[lane] = true;
-  return lane;
+  return lanes_.take([&](size_t count) {
+    for (CoreMlLlmChunk& chunk : chunks) chunk.part->reserve_lanes(count);
+  });
 }
 
 }  // namespace pippin::runtime

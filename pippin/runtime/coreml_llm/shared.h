@@ -15,6 +15,7 @@
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/package/fixed_part.h"
 #include "pippin/runtime/package/folder.h"
+#include "pippin/runtime/package/lanes.h"
 
 namespace pippin::runtime {
 
@@ -56,7 +57,7 @@ struct CoreMlLlmShared {
   // Reserves a lane in every chunk for a sequence: its caches are inputs. The holder must return
   // it.
   size_t take_lane();
-  void give_back_lane(size_t lane) { taken[lane] = false; }
+  void give_back_lane(size_t lane) { lanes_.give_back(lane); }
   // Of CosSliding to SinFull.
   const AngleTable& angles_of(CoreMlLlmInput kind) const {
     return angles[static_cast<size_t>(kind) - static_cast<size_t>(CoreMlLlmInput::CosSliding)];
@@ -72,7 +73,6 @@ struct CoreMlLlmShared {
   size_t token = 0;  // outputs of the last chunk
   std::optional<size_t> logit;
   int64_t context = 0;
-  std::vector<bool> taken;  // by lane
 
  private:
   // Adds the functions that do not run to `unused`.
@@ -82,6 +82,8 @@ struct CoreMlLlmShared {
   void find_choice();  // the outputs of the last chunk
   // The elements that a given input must have.
   int64_t elements_of(CoreMlLlmInput kind) const;
+
+  Lanes lanes_;
 };
 
 }  // namespace pippin::runtime

@@ -75,17 +75,11 @@ void WindowedShared::find_vocabulary() {
 }
 
 size_t WindowedShared::take_lane() {
-  const auto free = std::find(taken.begin(), taken.end(), false);
-  const auto lane = static_cast<size_t>(free - taken.begin());
-  if (free == taken.end()) {
+  return lanes_.take([&](size_t count) {
     worker.wait_all();  // its jobs point to memory that moves
-    if (!options.low_memory) {
-      for (auto& chunk : chunks) chunk->reserve_lanes(lane + 1);
-    }
-    taken.push_back(false);
-  }
-  taken[lane] = true;
-  return lane;
+    if (options.low_memory) return;
+    for (auto& chunk : chunks) chunk->reserve_lanes(count);
+  });
 }
 
 }  // namespace pippin::runtime

@@ -11,6 +11,7 @@
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/base/threads/worker.h"
 #include "pippin/runtime/package/fixed_part.h"
+#include "pippin/runtime/package/lanes.h"
 #include "pippin/runtime/windowed/model.h"
 #include "pippin/runtime/windowed/ports.h"
 #include "pippin/runtime/windowed/schema.h"
@@ -25,7 +26,7 @@ struct WindowedShared {
   // Reserves a lane in every chunk for a sequence: its caches are inputs. The holder must return
   // it.
   size_t take_lane();
-  void give_back_lane(size_t lane) { taken[lane] = false; }
+  void give_back_lane(size_t lane) { lanes_.give_back(lane); }
   const WindowedPorts& ports() const { return *ports_; }
 
   PackageFolder folder;  // keeps the unpacked files
@@ -40,7 +41,6 @@ struct WindowedShared {
   size_t argmax = 0;                 // its output
   int64_t context = 0, vocab_size = 0;
   std::vector<int64_t> part_sizes;  // of the logits' parts
-  std::vector<bool> taken;          // by lane
 
  private:
   std::unique_ptr<FixedPart> open(const std::string& stem, const engine::ComputeOptions& compute);
@@ -48,6 +48,7 @@ struct WindowedShared {
   void find_vocabulary();
 
   std::optional<WindowedPorts> ports_;
+  Lanes lanes_;
 
  public:
   Worker worker;  // last: its jobs use all of the above
