@@ -30,6 +30,32 @@ struct ModelCopy {
   fs::path path;
 };
 
+// Ranks of a job share their command line: one of them reports its errors.
+TEST(Cli, OneRankReportsErrorsInOptions) {
+  const auto run_as = [](const char* rank, std::vector<std::string> arguments,
+                         const char* choice = "") {
+    ProcessOptions options;
+    options.environment = {{"OMPI_COMM_WORLD_SIZE", "2"},
+                           {"OMPI_COMM_WORLD_RANK", rank},
+                           {"OMPI_FIRST_RANKS", "0"},
+                           {"PIPPIN_MPI", choice}};
+    return run_pippin(std::move(arguments), options);
+  };
+  for (const char* rank : {"0", "1"}) {
+    const std::string of_rank_0 = rank[0] == '0' ? "pippin: error: " : "";
+    const auto wrong = run_as(rank, {"run", "--no-such-option"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_EQ(wrong.err.substr(0, 15), of_rank_0);
+    const auto unknown = run_as(rank, {"run", "Hello"}, "maybe");
+    EXPECT_EQ(unknown.status, 1);
+    EXPECT_EQ(unknown.err, of_rank_0.empty() ? ""
+                                             : "pippin: error: PIPPIN_MPI=maybe: neither on or 1 "
+                                               "nor off or 0\n");
+    EXPECT_NE(run_as(rank, {"list", "--no-such-option"}).err, "");  // not a command of jobs
+    EXPECT_NE(run_as(rank, {"run", "--no-such-option"}, "off").err, "");
+  }
+}
+
 TEST(Cli, HelpAndVersion) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"--help"},

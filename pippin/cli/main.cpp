@@ -39,6 +39,7 @@
 #include "pippin/cli/list.h"
 #include "pippin/cli/logits.h"
 #include "pippin/cli/options/backend.h"
+#include "pippin/cli/options/ranks.h"
 #include "pippin/cli/options/suggest.h"
 #include "pippin/cli/plan.h"
 #include "pippin/cli/predict.h"
@@ -180,10 +181,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::RuntimeError& status) {  // the command has printed the error
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
+    if (pippin::cli::repeats_command(app)) return 2;
     const std::string unknown = pippin::cli::unknown_command(app);
     return report(
         (unknown.empty() ? error.what() + pippin::cli::suggestion(app) : unknown) + see_help(app),
         2);
+  } catch (const pippin::Error& error) {
+    const bool is_of_options = error.code() == pippin::ErrorCode::InvalidArgument;
+    if (is_of_options && pippin::cli::repeats_command(app)) return 1;
+    throw;
   }
   return exit_status == 130 ? cancelled_status() : exit_status;
 }

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -73,6 +74,13 @@ bool run_as_rank(app::ModelChoice& choice, int width) {
     ranks->end_job(error);
   }
   return true;
+}
+
+bool repeats_command(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  const std::string name = commands.empty() ? "" : commands.front()->get_name();
+  const bool may_join = name == "run" || name == "serve" || name == "batch";
+  return may_join && pipeline::repeats_command_line();
 }
 
 bool serve_as_rank(server::ModelListOptions& options, int width) {

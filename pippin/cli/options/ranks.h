@@ -22,4 +22,8 @@ bool run_as_rank(app::ModelChoice& choice, int width);
 // The same for a server, which then has one model: the first request does not have to load it.
 bool serve_as_rank(server::ModelListOptions& options, int width);
 
+// Whether the parsed command is that of a rank before this one, and a job of ranks may run it: that
+// rank prints the errors in its options (pipeline::repeats_command_line()).
+bool repeats_command(const CLI::App& app);
+
 }  // namespace pippin::cli

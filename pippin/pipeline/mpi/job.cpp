@@ -1,5 +1,8 @@
 #include "pippin/pipeline/mpi/job.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/platform/program_path.h"
@@ -18,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kChoice = "PIPPIN_MPI";
 constexpr const char* kPlugin = "libpippin-mpi.so";
 
 // Next to the program, where the package installs it, or where the system looks.
@@ -63,18 +68,52 @@ int number_of(const char* name) {
   return error == std::errc{} && end == all.data() + all.size() ? number : 0;
 }
 
+std::string text_of(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+std::string to_lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_off(const std::string& choice) {
+  return choice == "off" || choice == "0";
+}
+
+// srun tells PMIx's rank to ranks of MPI, and to no others.
+constexpr const char* kPmixRank = "PMIX_RANK";
+
+std::atomic<bool> has_joined = false;
+
 }  // namespace
 
 std::optional<int> job_size() {
-  const char* const chosen = std::getenv("PIPPIN_MPI");
-  if (chosen != nullptr && std::string_view(chosen) == "off") return std::nullopt;
+  const std::string given = text_of(kChoice), chosen = to_lower(given);
+  if (is_off(chosen)) return std::nullopt;
+  if (!chosen.empty() && chosen != "on" && chosen != "1") {
+    fail(ErrorCode::InvalidArgument, "{}={}: neither on or 1 nor off or 0", kChoice, given);
+  }
   int size = number_of("OMPI_COMM_WORLD_SIZE");
-  // srun tells PMIx's rank to ranks of MPI, and to no others.
-  if (size == 0 && std::getenv("PMIX_RANK") != nullptr) size = number_of("SLURM_STEP_NUM_TASKS");
+  if (size == 0 && !text_of(kPmixRank).empty()) size = number_of("SLURM_STEP_NUM_TASKS");
   return size > 1 ? std::optional(size) : std::nullopt;
 }
 
+bool repeats_command_line() {
+  if (has_joined || is_off(to_lower(text_of(kChoice)))) return false;
+  std::string rank = text_of("OMPI_COMM_WORLD_RANK");
+  if (rank.empty()) rank = text_of(kPmixRank);
+  if (rank.empty()) return false;
+  // The first ranks of each command line: "0 2" for mpirun -n 2 A : -n 2 B.
+  const std::string firsts = text_of("OMPI_FIRST_RANKS");
+  return fmt::format(" {} ", firsts.empty() ? "0" : firsts).find(fmt::format(" {} ", rank)) ==
+         std::string::npos;
+}
+
 std::unique_ptr<Transport> join_job() {
+  has_joined = true;
   return std::make_unique<MpiTransport>(load_plugin());
 }
 
