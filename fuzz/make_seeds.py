@@ -383,6 +383,27 @@ SEEDS = {
     "npy/overflow.npy": npy(header("<u8", "False", "(4294967296, 4294967296, 2)"), b""),
 }
 
+
+
+def coreml_llm_bundle(values=bytes(range(250, 256)), scales=struct.pack("<2e", 0.5, 2), angles=None, **changed):
+    """model_config.json, a table of 2 rows of 3, and angles of 4 positions; the target splits them."""
+    config = {"architecture": "gemma4", "hidden_size": 3, "context_length": 4, "sliding_window": 2, "vocab_size": 2,
+              "num_hidden_layers": 1, "per_layer_dim": 2, "embed_scale": 1.5, **changed}
+    if angles is None:
+        angles = npy(header("<f2", "False", "(4, 2)"), struct.pack("<8e", *range(8)))
+    parts = b"".join(struct.pack("<H", len(part)) + part for part in (values, scales))
+    return json.dumps(config).encode() + b"\0" + parts + angles
+
+
+SEEDS.update({
+    "coreml_llm/plain": coreml_llm_bundle(),
+    "coreml_llm/short_table": coreml_llm_bundle(values=bytes(5)),
+    "coreml_llm/overflow": coreml_llm_bundle(vocab_size=1 << 24, hidden_size=1 << 24),
+    "coreml_llm/infinite_factor": coreml_llm_bundle(embed_scale=1e39),
+    "coreml_llm/architecture": coreml_llm_bundle(architecture="qwen3"),
+    "coreml_llm/one_axis": coreml_llm_bundle(angles=npy(header("<f4", "False", "(2,)"), bytes(8))),
+    "coreml_llm/no_rows": coreml_llm_bundle(angles=npy(header("<f4", "False", "(0, 2)"), b"")),
+})
 SEEDS.update(TABULAR)
 SEEDS.update(SOUND_SEEDS)
 SEEDS.update(FORM_SEEDS)
