@@ -4,15 +4,20 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/numbers/float16.h"
 #include "pippin/io/checkpoint.h"
+#include "pippin/io/gguf.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf/gguf_projector.h"
 #include "tests/gguf_recipes.h"
@@ -72,7 +77,7 @@ std::optional<std::string> name_by(const GgufProjector& row, const ProjectorName
   // Some vectors outside of modules have no ending.
   const bool has_ending = one.kind == ProjectorName::Kind::Whole && one.module != "v.class_embd" &&
                           !one.module.ends_with("image_newline") &&
-                          !one.module.starts_with("v.std_");
+                          one.module != "v.view_seperator" && !one.module.starts_with("v.std_");
   if (has_ending) found += ".weight";
   return found;
 }
@@ -154,7 +159,8 @@ class ProjectorWriter {
       const std::string own = without_base(name);
       if (own.starts_with("language_model.")) continue;
       const TensorInfo& tensor = checkpoint.at(name);
-      add(name_of(row_, own), {tensor.shape, values_of(tensor)});
+      const std::string whole = name_of(row_, name);
+      add(whole.empty() ? name_of(row_, own) : whole, {tensor.shape, values_of(tensor)});
     }
   }
 
@@ -194,6 +200,7 @@ class ProjectorWriter {
     if (name == "mm.soft_emb_norm.weight") {
       for (float& value : floats.values) value += 1;
     }
+    if (name == "v.view_seperator") floats.shape.insert(floats.shape.begin(), 1);
     put(name, floats);
   }
 
@@ -210,17 +217,30 @@ class ProjectorWriter {
     }
   }
 
-  // Without leading axes of 1, which the format does not keep; numbers are vectors.
+  // Numbers are vectors.
   void put(const std::string& name, const FloatTensor& floats) {
+    if (name == form_.without) return;
     std::vector<int64_t> shape = floats.shape;
-    while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
+    while (!form_.whole_shapes && shape.size() > 1 && shape.front() == 1) {
+      shape.erase(shape.begin());
+    }
     if (shape.empty()) shape = {1};
+    if (name == form_.shortened) return put_shortened(name, shape, floats);
     constexpr uint32_t kQ8 = 8;
     if (form_.quantized && shape.size() == 2 && shape[1] % kBlock == 0) {
       file_.tensor(name, shape, quantized_bytes(floats.values), kQ8);
     } else {
       file_.tensor(name, shape, floats.bytes());
     }
+  }
+
+  void put_shortened(const std::string& name, std::vector<int64_t> shape, FloatTensor floats) {
+    auto axis = std::find_if(shape.begin(), shape.end(), [](int64_t size) { return size > 1; });
+    if (axis == shape.end()) throw std::invalid_argument(name + " has no axis of several");
+    floats.values.resize(floats.values.size() / static_cast<size_t>(*axis) *
+                         static_cast<size_t>(*axis - 1));
+    --*axis;
+    file_.tensor(name, shape, floats.bytes());
   }
 
   const GgufProjector& row_;
@@ -244,7 +264,9 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
                         const ProjectorForm& form) {
   const GgufProjector* const row = models::find_projector(type);
   GgufFile file;
-  const Json vision = Json::load(folder / "config.json").at("vision_config");
+  const Json parts = Json::load(folder / "config.json").at("vision_config");
+  const Json vision = parts.find("encoder_config").value_or(parts);
+  const Json image = Json::load(folder / "preprocessor_config.json");
   const auto number = [&](const std::string& key, std::initializer_list<const char*> names,
                           int64_t fallback) {
     file.number("clip.vision." + key, static_cast<uint32_t>(first_of(vision, names, fallback)));
@@ -252,7 +274,13 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
   file.text("general.architecture", "clip").flag("clip.has_vision_encoder", true);
   // As files with a tower for sound too have it.
   file.text(type == "gemma4v" ? "clip.vision.projector_type" : "clip.projector_type", type);
-  number("image_size", {"image_size"}, 16);
+  int64_t side = first_of(vision, {"image_size"}, 16);
+  if (type == "paddleocr") {
+    const int64_t most = image.at("size").at("longest_edge").as_int();  // pixels
+    side = static_cast<int64_t>(std::sqrt(static_cast<double>(most)));
+  }
+  if (type == "deepseekocr2") side = image.at("size").at("height").as_int();
+  file.number("clip.vision.image_size", static_cast<uint32_t>(side));
   number("patch_size", {"patch_size"}, 0);
   number("embedding_length", {"embed_dim", "hidden_size"}, 0);
   number("feed_forward_length", {"intermediate_size"}, 0);
@@ -265,7 +293,6 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
   const std::string activation = vision.get_string_or("hidden_act", "");
   if (activation == "silu") file.flag("clip.use_silu", true);
   if (activation == "gelu") file.flag("clip.use_gelu", true);
-  const Json image = Json::load(folder / "preprocessor_config.json");
   for (const char* const key : {"image_mean", "image_std"}) {
     const std::vector<double> values = image.at(key).as_floats();
     file.reals(std::string("clip.vision.") + key, {values.begin(), values.end()});
@@ -274,29 +301,68 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
   return file;
 }
 
-GgufFile language_file(const std::filesystem::path& folder,
-                       const std::vector<std::string>& tokens) {
+void write_tower_folder(const std::filesystem::path& dir, const std::string& text,
+                        const GgufFile& file, const GgufFile& language) {
+  const std::string bytes = file.all(), words = language.all();
+  const std::string name = "mmproj.gguf", language_name = "m.gguf";
+  const GgufContent tower = parse_gguf(as_byte_span(bytes), name);
+  const GgufContent content = parse_gguf(as_byte_span(words), language_name);
+  const auto made = models::gguf_vision_config({content, language_name}, text, {tower, name});
+  write_file(dir / "config.json", made.config);
+  write_file(dir / "processor_config.json", made.processor);
+  write_file(dir / name, bytes);
+}
+
+std::string language_config(const Json& config, const std::string& architecture) {
+  models::JsonMembers text;
+  const auto nested = config.find("text_config");
+  for (const auto& [member, value] : (nested ? *nested : config).members()) {
+    text.set_json(member, value.dump());
+  }
+  text.erase("vision_config");
+  text.set("gguf_architecture", architecture);
+  text.set("gguf_modules", std::vector<std::string>());
+  return text.text();
+}
+
+GgufFile language_file(const std::filesystem::path& folder, const std::vector<std::string>& tokens,
+                       const std::string& architecture) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"self_attn.q_proj", "attn_q"},          {"self_attn.k_proj", "attn_k"},
-      {"self_attn.v_proj", "attn_v"},          {"self_attn.o_proj", "attn_output"},
-      {"mlp.gate_proj", "ffn_gate"},           {"mlp.up_proj", "ffn_up"},
-      {"mlp.down_proj", "ffn_down"},           {"input_layernorm", "attn_norm"},
+      {"self_attn.q_proj", "attn_q"},
+      {"self_attn.k_proj", "attn_k"},
+      {"self_attn.v_proj", "attn_v"},
+      {"self_attn.o_proj", "attn_output"},
+      {"mlp.gate_proj", "ffn_gate"},
+      {"mlp.up_proj", "ffn_up"},
+      {"mlp.down_proj", "ffn_down"},
+      {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+      {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+      {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+      {"mlp.gate.", "ffn_gate_inp"},
+      {"input_layernorm", "attn_norm"},
       {"post_attention_layernorm", "ffn_norm"}};
   const Json text = Json::load(folder / "config.json").at("text_config");
   const int64_t heads = text.get_int_or("num_attention_heads", 0);
   const int64_t key_heads = text.get_int_or("num_key_value_heads", 0);
   GgufFile file;
   const auto number = [&](const char* key, const char* member) {
-    file.number(std::string("llama.") + key, static_cast<uint32_t>(text.get_int_or(member, 0)));
+    if (!text.has(member)) return;
+    file.number(architecture + "." + key, static_cast<uint32_t>(text.get_int_or(member, 0)));
   };
-  file.text("general.architecture", "llama");
+  file.text("general.architecture", architecture);
   number("block_count", "num_hidden_layers");
   number("context_length", "max_position_embeddings");
   number("embedding_length", "hidden_size");
   number("feed_forward_length", "intermediate_size");
   number("attention.head_count", "num_attention_heads");
   number("attention.head_count_kv", "num_key_value_heads");
-  file.real("llama.attention.layer_norm_rms_epsilon", 1e-6f).real("llama.rope.freq_base", 10000);
+  number("expert_count", "n_routed_experts");
+  number("expert_used_count", "num_experts_per_tok");
+  number("expert_shared_count", "n_shared_experts");
+  number("expert_feed_forward_length", "moe_intermediate_size");
+  number("leading_dense_block_count", "first_k_dense_replace");
+  file.real(architecture + ".attention.layer_norm_rms_epsilon", 1e-6f);
+  file.real(architecture + ".rope.freq_base", 10000);
   std::vector<uint32_t> types;
   types.reserve(tokens.size());
   constexpr uint32_t kNormal = 1, kControl = 3;
@@ -305,7 +371,8 @@ GgufFile language_file(const std::filesystem::path& folder,
   file.texts("tokenizer.ggml.tokens", tokens).numbers("tokenizer.ggml.token_type", types);
   file.texts("tokenizer.ggml.merges", {"Ċ Ċ"}).number("tokenizer.ggml.eos_token_id", 0);
   const Checkpoint checkpoint = Checkpoint::open(folder);
-  const std::string base = "model.", layers = base + "layers.";
+  const std::string base = "model.", layers = base + "layers.", expert = "mlp.experts.";
+  std::map<std::string, FloatTensor> stacks;
   for (const std::string& name : checkpoint.names()) {
     const TensorInfo& tensor = checkpoint.at(name);
     FloatTensor floats{tensor.shape, values_of(tensor)};
@@ -317,13 +384,26 @@ GgufFile language_file(const std::filesystem::path& folder,
     if (!name.starts_with(layers)) continue;
     const size_t end = name.find('.', layers.size());
     const std::string block = "blk." + name.substr(layers.size(), end - layers.size()) + ".";
+    const std::string module = name.substr(end + 1);
+    if (module.starts_with(expert)) {
+      // Fewer than ten, so that names are in the order of numbers.
+      const std::string part = module.substr(module.find('.', expert.size()) + 1);
+      const std::string own = part.substr(0, part.find('_'));
+      FloatTensor& stack = stacks[block + "ffn_" + own + "_exps.weight"];
+      if (stack.shape.empty()) stack.shape = {0, floats.shape[0], floats.shape[1]};
+      ++stack.shape[0];
+      stack.values.insert(stack.values.end(), floats.values.begin(), floats.values.end());
+      continue;
+    }
     for (const auto& [part, own] : kNames) {
-      if (name.compare(end + 1, part.size(), part) != 0) continue;
-      if (own == "attn_q") floats = with_pairs(floats, heads);
-      if (own == "attn_k") floats = with_pairs(floats, key_heads);
+      if (!module.starts_with(part)) continue;
+      const bool has_pairs = architecture == "llama";
+      if (has_pairs && own == "attn_q") floats = with_pairs(floats, heads);
+      if (has_pairs && own == "attn_k") floats = with_pairs(floats, key_heads);
       file.tensor(block + std::string(own) + ".weight", floats.shape, floats.bytes());
     }
   }
+  for (const auto& [name, stack] : stacks) file.tensor(name, stack.shape, stack.bytes());
   return file;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,25 +12,19 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/open/gguf_model.h"
-#include "pippin/app/open/open_model.h"
-#include "pippin/app/open/vision_model.h"
-#include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/threads/thread_pool.h"
 #include "pippin/image/model_picture.h"
 #include "pippin/image/processors/image_processor.h"
 #include "pippin/image/prompt/image_prompt.h"
-#include "pippin/io/gguf.h"
 #include "pippin/io/json.h"
-#include "pippin/models/gguf/gguf_projector.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/vision/vision_model.h"
-#include "pippin/runtime/sequence.h"
 #include "tests/gguf_projector_files.h"
+#include "tests/gguf_tower_models.h"
 #include "tests/vision_testing.h"
 
 namespace pippin {
@@ -40,6 +33,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing_gguf::GgufFile;
+using testing_gguf::open_with_tower;
+using testing_gguf::picture_logits;
 
 struct TowerFile {
   const char* folder;  // of the shared data
@@ -49,31 +44,6 @@ struct TowerFile {
   testing_gguf::ProjectorForm form = {};
   bool has_usual_pixels = true;  // the processor's settings can be derived from a file
 };
-
-// The folder's language model, as its GGUF describes it.
-std::string text_config(const Json& config, const char* architecture) {
-  models::JsonMembers text;
-  const auto nested = config.find("text_config");
-  for (const auto& [member, value] : (nested ? *nested : config).members()) {
-    text.set_json(member, value.dump());
-  }
-  text.erase("vision_config");
-  text.set("gguf_architecture", architecture);
-  text.set("gguf_modules", std::vector<std::string>());
-  return text.text();
-}
-
-void write_folder(const fs::path& dir, const std::string& text, const GgufFile& file,
-                  const GgufFile& language = {}) {
-  const std::string bytes = file.all(), words = language.all();
-  const std::string name = "mmproj.gguf", language_name = "m.gguf";
-  const GgufContent tower = parse_gguf(as_byte_span(bytes), name);
-  const GgufContent content = parse_gguf(as_byte_span(words), language_name);
-  const auto made = models::gguf_vision_config({content, language_name}, text, {tower, name});
-  write_file(dir / "config.json", made.config);
-  write_file(dir / "processor_config.json", made.processor);
-  write_file(dir / name, bytes);
-}
 
 // The same pixels from the file's numbers and from the folder's.
 void expect_pixels(const fs::path& dir, const fs::path& folder) {
@@ -98,15 +68,14 @@ void expect_rows(const TowerFile& tower) {
   const TempDir dir;
   GgufFile file = testing_gguf::projector_file(folder, tower.projector, tower.form);
   tower.add(file);
-  write_folder(dir.path(), text_config(Json::load(folder / "config.json"), tower.architecture),
-               file);
+  testing_gguf::write_tower_folder(
+      dir.path(),
+      testing_gguf::language_config(Json::load(folder / "config.json"), tower.architecture), file);
   const testing_vision::Golden golden(folder);
-  const auto opened = app::open_vision_tower(dir.path(), std::make_shared<ThreadPool>(1));
   std::vector<float> rows;
   for (const image::ImageInputs& inputs : golden.images) {
-    for (const auto& run : opened->encode(inputs)) {
-      rows.insert(rows.end(), run->values.begin(), run->values.end());
-    }
+    const std::vector<float> own = testing_gguf::tower_rows(dir.path(), inputs);
+    rows.insert(rows.end(), own.begin(), own.end());
   }
   EXPECT_LE(golden.worst(rows), 1e-4);
   if (tower.has_usual_pixels) expect_pixels(dir.path(), folder);
@@ -163,6 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
                     {"mistral3", "pixtral", "llama", with({{"spatial_merge_size", 2}}), {}, false},
                     {"lfm2_vl", "lfm2", "lfm2", with({{"projector.scale_factor", 2}}), {}, false},
                     {"gemma4_vl", "gemma4v", "gemma4", with({}), {}, false},
+                    {"paddleocr_vl", "paddleocr", "paddleocr",
+                     with({{"image_min_pixels", 256}, {"image_max_pixels", 1280}})},
                     {"minicpmv4_6", "minicpmv4_6", "qwen35",
                      [](GgufFile& file) { file.numbers("clip.vision.wa_layer_indexes", {0}); }}}},
         TowerGroup{"Qwen",
@@ -237,30 +208,12 @@ class RandomTower : public testing::Test {
     tower_file().write(tower_);
   }
 
-  static runtime::LoadedModel open(const fs::path& model, const std::string& mmproj = "",
-                                   const fs::path& tokenizer = {}) {
-    app::ModelChoice choice{model.string(), tokenizer.string(), {}};
-    choice.load.threads = 1;
-    choice.load.compute.precision = engine::Precision::Exact;
-    choice.load.mmproj = mmproj;
-    return app::open_model(choice);
-  }
-  std::vector<float> logits(const runtime::LoadedModel& model) const {
-    std::string pixels = "P6 16 16 255\n";
-    for (int i = 0; i < 16 * 16 * 3; ++i) pixels += static_cast<char>(i * 37 % 256);
-    const std::vector<runtime::ImageFile> images = {{as_byte_span(pixels), "noise.ppm"}};
-    const runtime::VisionPrompt prompt = app::text_prompt(model, "abc", false, images);
-    const auto sequence = model.model->new_sequence();
-    for (const auto& rows : prompt.rows) sequence->provide(rows);
-    const auto last = sequence->prefill(prompt.ids);
-    return {last.begin(), last.end()};
-  }
   // The message of a file that the model cannot be opened with.
   std::string refusal(const GgufFile& file) const {
     const TempDir folder;
     file.write(folder / "other.gguf");
     try {
-      open(model_, (folder / "other.gguf").string());
+      open_with_tower(model_, (folder / "other.gguf").string());
     } catch (const Error& error) {
       return error.what();
     }
@@ -275,31 +228,31 @@ TempDir* RandomTower::source_ = nullptr;
 
 TEST_F(RandomTower, ComputesTheLogitsOfTheFolder) {
   const runtime::LoadedModel folder =
-      open(source_->path(), "", app::gguf_folder_with_tokenizer(model_));
-  const std::vector<float> expected = logits(folder);
+      open_with_tower(source_->path(), "", app::gguf_folder_with_tokenizer(model_));
+  const std::vector<float> expected = picture_logits(folder);
   // The only one next to the model, or named.
   for (const std::string& named : {std::string(), tower_.string()}) {
-    const std::vector<float> found = logits(open(model_, named));
+    const std::vector<float> found = picture_logits(open_with_tower(model_, named));
     ASSERT_EQ(found.size(), expected.size());
     for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5);
   }
-  const std::vector<float> in_folder = logits(open(dir_.path()));
-  EXPECT_EQ(in_folder, logits(open(model_)));
+  const std::vector<float> in_folder = picture_logits(open_with_tower(dir_.path()));
+  EXPECT_EQ(in_folder, picture_logits(open_with_tower(model_)));
 }
 
 TEST_F(RandomTower, MayBeQuantized) {
-  const std::vector<float> expected = logits(open(model_));
+  const std::vector<float> expected = picture_logits(open_with_tower(model_));
   tower_file({.quantized = true}).write(tower_);
-  const std::vector<float> found = logits(open(model_));
+  const std::vector<float> found = picture_logits(open_with_tower(model_));
   EXPECT_NE(found, expected);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.05) << i;
 }
 
 TEST_F(RandomTower, IsNotUsedIfItIsNotWantedOrNotTheOnlyOne) {
-  EXPECT_EQ(open(model_, "none").images, nullptr);
-  EXPECT_FALSE(open(model_, "none").images_error);
+  EXPECT_EQ(open_with_tower(model_, "none").images, nullptr);
+  EXPECT_FALSE(open_with_tower(model_, "none").images_error);
   tower_file().write(dir_ / "mmproj-other.gguf");
-  const runtime::LoadedModel model = open(model_);
+  const runtime::LoadedModel model = open_with_tower(model_);
   EXPECT_EQ(model.images, nullptr);
   ASSERT_TRUE(model.images_error);
   EXPECT_THAT(model.images_error->what(), HasSubstr("several vision towers"));
@@ -313,7 +266,7 @@ TEST_F(RandomTower, OfAnotherModelIsAnErrorOnlyIfItIsNamed) {
   EXPECT_THAT(refusal(other), HasSubstr("other.gguf: mm.model.fc.weight: gives rows of 5 numbers, "
                                         "model.gguf takes 16"));
   other.write(tower_);
-  const runtime::LoadedModel model = open(model_);
+  const runtime::LoadedModel model = open_with_tower(model_);
   EXPECT_EQ(model.images, nullptr);
   ASSERT_TRUE(model.images_error);
   EXPECT_THAT(model.images_error->what(), HasSubstr("gives rows of 5 numbers"));
@@ -327,6 +280,8 @@ TEST_F(RandomTower, FilesThatAreNotSupportedAreNamed) {
   };
   EXPECT_THAT(refusal(typed("resampler")),
               HasSubstr("'resampler' is not supported (supported: mlp, idefics3, gemma3,"));
+  EXPECT_THAT(refusal(typed("deepseekocr")), HasSubstr("'deepseekocr' is not supported"));
+  EXPECT_THAT(refusal(typed("cohere2")), HasSubstr("'cohere2' is not supported"));
   EXPECT_THAT(refusal(typed("qwen2vl_merger")),
               HasSubstr("belongs to language models of qwen2vl, model.gguf is 'llama'"));
   EXPECT_THAT(refusal(typed("idefics3")), HasSubstr("mm.model.fc.weight: no such matrix"));
@@ -344,11 +299,11 @@ TEST_F(RandomTower, ATensorThatTheTowerLacksIsNamedAtTheFirstImage) {
   GgufFile file = tower_file();
   file.tensor("v.other.weight", {2}, std::string(8, '\0'));
   file.write(tower_);
-  const runtime::LoadedModel model = open(model_);
+  const runtime::LoadedModel model = open_with_tower(model_);
   EXPECT_THROW(
       {
         try {
-          logits(model);
+          picture_logits(model);
         } catch (const Error& error) {
           EXPECT_THAT(error.what(), HasSubstr("v.other.weight"));
           throw;

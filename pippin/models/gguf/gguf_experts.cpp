@@ -57,6 +57,16 @@ void write_dbrx(GgufConfig& config) {
   config.erase("partial_rotary_factor");
 }
 
+// Whole heads are rotated, although files have 0, the size in latent attention.
+void write_deepseek_ocr2_text(GgufConfig& config) {
+  constexpr std::string_view kNorm = "expert_weights_norm";
+  const GgufKeys& keys = config.keys();
+  if (keys.metadata().flag(keys.full(kNorm)).value_or(false)) {
+    keys.unsupported(kNorm, "normalized weights of experts are not supported for it");
+  }
+  config.set("partial_rotary_factor", 1.0);
+}
+
 // The epsilon that is present determines the kind of norm. Gating functions are numbers in the
 // format.
 void write_cohere2_moe(GgufConfig& config) {
@@ -148,6 +158,15 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .class_name = "Dots1ForCausalLM",
        .fields = grouped,
        .write = write_null_window},
+      {.name = "deepseek2-ocr",
+       .model_type = "deepseek_ocr2_text",
+       .class_name = "DeepseekOcr2TextForCausalLM",
+       .fields = {{"n_routed_experts", "expert_count"},
+                  {"n_shared_experts", "expert_shared_count"},
+                  kExpertWidth,
+                  kScale,
+                  kDense},
+       .write = write_deepseek_ocr2_text},
       {.name = "glm4moe",
        .model_type = "glm4_moe",
        .class_name = "Glm4MoeForCausalLM",

@@ -1,6 +1,8 @@
 #include "pippin/models/gguf/gguf_projector.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -113,6 +115,11 @@ int64_t ProjectorFiles::write_tower(std::string_view activation) {
   return pixels / patch;
 }
 
+void ProjectorFiles::write_side_of_positions() {
+  const auto positions = static_cast<double>(rows("v.position_embd.weight"));
+  vision.set("image_size", static_cast<int64_t>(std::sqrt(positions)) * side("patch_size"));
+}
+
 void ProjectorFiles::write_square() {
   image.set_json("size", fmt::format(R"({{"height": {0}, "width": {0}}})", side("image_size")));
 }
@@ -127,6 +134,14 @@ int64_t ProjectorFiles::rows(std::string_view tensor) const {
   const GgufTensor* const found = keys.metadata().tensor(tensor);
   if (found == nullptr || found->shape.empty()) keys.metadata().invalid(tensor, "no such tensor");
   return found->shape[0];
+}
+
+const std::vector<int64_t>& ProjectorFiles::sizes(std::string_view tensor, size_t rank) const {
+  const GgufTensor* const found = keys.metadata().tensor(tensor);
+  if (found == nullptr || found->shape.size() != rank) {
+    keys.metadata().invalid(tensor, fmt::format("no such tensor of {} axes", rank));
+  }
+  return found->shape;
 }
 
 GgufVisionConfig gguf_vision_config(const NamedGguf& language, const std::string& text,
@@ -168,7 +183,10 @@ GgufVisionConfig gguf_vision_config(const NamedGguf& language, const std::string
 const std::vector<GgufProjector>& gguf_projectors() {
   static const std::vector<GgufProjector> rows = [] {
     std::vector<GgufProjector> all = gguf_tile_projectors();
-    for (GgufProjector& one : gguf_patch_projectors()) all.push_back(std::move(one));
+    for (const auto& further : {gguf_patch_projectors, gguf_other_projectors}) {
+      auto part = further();
+      std::move(part.begin(), part.end(), std::back_inserter(all));
+    }
     return all;
   }();
   return rows;

@@ -52,12 +52,16 @@ struct ProjectorFiles {
   int64_t side(std::string_view key, int64_t fallback) const;
   // Members of vision_config by Hugging Face's usual names. Returns the patches of an image's side.
   int64_t write_tower(std::string_view activation);
+  // The image's side by the number of positions, in files whose image_size is another number.
+  void write_side_of_positions();
   void write_square();  // `size` of the image processor
   // The activation of the tower: by its flags, or that one.
   std::string_view activation(std::string_view fallback) const;
   bool has(std::string_view tensor) const { return keys.has(tensor); }
   // Rows of a matrix or elements of a vector. Throws InvalidFile if it is absent.
   int64_t rows(std::string_view tensor) const;
+  // The tensor's sizes, slowest first. Throws InvalidFile if it is absent or has another rank.
+  const std::vector<int64_t>& sizes(std::string_view tensor, size_t rank) const;
 };
 
 // A module of the file and its name in the checkpoint, below the tower's path if it begins with a
@@ -90,6 +94,7 @@ struct GgufProjector {
 // One function for each file.
 std::vector<GgufProjector> gguf_tile_projectors();
 std::vector<GgufProjector> gguf_patch_projectors();
+std::vector<GgufProjector> gguf_other_projectors();
 
 // All types.
 const std::vector<GgufProjector>& gguf_projectors();

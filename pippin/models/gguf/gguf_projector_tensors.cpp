@@ -17,7 +17,7 @@ using Renamed = Checkpoint::Renamed;
 
 // "v.blk.*.ln1.weight" and "3" for "v.blk.3.ln1.weight".
 std::pair<std::string, std::string> without_index(std::string_view name) {
-  for (const std::string_view list : {"v.blk.", "v.deepstack."}) {
+  for (const std::string_view list : {"v.blk.", "v.deepstack.", "v.sam.blk."}) {
     const size_t end = name.starts_with(list) ? name.find('.', list.size()) : name.npos;
     if (end == name.npos) continue;
     return {fmt::format("{}*{}", list, name.substr(end)),
@@ -150,6 +150,10 @@ class ProjectorTensors {
       result.shape = {1, 1, tensor.shape[0]};
     } else if (result.name.ends_with(".position_embeddings") && tensor.shape.size() == 2) {
       result.shape = {1, tensor.shape[0], tensor.shape[1]};
+    } else if (result.name.ends_with(".pos_embed") && tensor.shape.size() == 3) {
+      result.shape = {1, tensor.shape[0], tensor.shape[1], tensor.shape[2]};
+    } else if (result.name.ends_with(".view_seperator") && tensor.shape.size() == 2) {
+      result.shape = {tensor.shape[0] * tensor.shape[1]};
     } else if (tensor.shape == std::vector<int64_t>{1} &&
                (result.name.ends_with("put_min") || result.name.ends_with("put_max"))) {
       result.shape = std::vector<int64_t>();

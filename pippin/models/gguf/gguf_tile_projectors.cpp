@@ -1,6 +1,5 @@
 // Projectors of towers that compute tiles of one size, and of towers with SigLIP's names.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +44,11 @@ constexpr ProjectorName kLfm2[] = {
     {"mm.input_norm", "multi_modal_projector.layer_norm"},
     {"mm.1", "multi_modal_projector.linear_1"},
     {"mm.2", "multi_modal_projector.linear_2"},
+};
+constexpr ProjectorName kPaddleOcr[] = {
+    {"mm.input_norm", "mlp_AR.pre_norm"},
+    {"mm.1", "mlp_AR.linear_1"},
+    {"mm.2", "mlp_AR.linear_2"},
 };
 constexpr ProjectorName kMiniCpm[] = {
     {"v.vit_merger.ln1", ".vit_merger.layer_norm1"},
@@ -170,10 +174,7 @@ void write_lfm2(ProjectorFiles& files) {
 
 void write_minicpm(ProjectorFiles& files) {
   files.write_tower("gelu_pytorch_tanh");
-  // image_size is that of a slice.
-  const int64_t patch = files.side("patch_size");
-  const auto positions = static_cast<double>(files.rows("v.position_embd.weight"));
-  files.vision.set("image_size", static_cast<int64_t>(std::sqrt(positions)) * patch);
+  files.write_side_of_positions();  // image_size is that of a slice
   const char* const mode = files.side("projector.scale_factor", 4) == 2 ? "4x" : "16x";
   const GgufMetadata& metadata = files.keys.metadata();
   const auto layers = metadata.numbers(files.keys.full("wa_layer_indexes"));
@@ -182,11 +183,23 @@ void write_minicpm(ProjectorFiles& files) {
   }
   files.config.set("downsample_mode", mode);
   files.image.set("downsample_mode", mode);
-  files.image.set("patch_size", patch);
+  files.image.set("patch_size", files.side("patch_size"));
   files.image.set("scale_resolution", files.side("image_size"));
   if (files.keys.has_key("max_slice_nums")) {
     files.image.set("max_slice_nums", files.side("max_slice_nums"));
   }
+}
+
+void write_paddleocr(ProjectorFiles& files) {
+  files.write_tower("gelu_pytorch_tanh");
+  files.write_side_of_positions();  // image_size follows from the most pixels
+  const int64_t merge = files.side("spatial_merge_size", 2);
+  files.vision.set("spatial_merge_size", merge);
+  files.image.set("patch_size", files.side("patch_size"));
+  files.image.set("merge_size", merge);
+  files.image.set("temporal_patch_size", 1);
+  files.image.set("min_pixels", files.keys.required_size("image_min_pixels"));
+  files.image.set("max_pixels", files.keys.required_size("image_max_pixels"));
 }
 
 void write_internvl(ProjectorFiles& files) {
@@ -263,6 +276,17 @@ std::vector<GgufProjector> gguf_tile_projectors() {
        .tower = "vision_tower",
        .names = {kSiglip, kSiglipLayers, kLfm2},
        .patches = PatchLayout::ChannelsLast},
+      {.name = "paddleocr",
+       .model_type = "paddleocr_vl",
+       .class_name = "PaddleOCRVLForConditionalGeneration",
+       .processor = "PaddleOCRVLProcessor",
+       .image_processor = "PaddleOCRVLImageProcessor",
+       .row_token = "<|IMAGE_PLACEHOLDER|>",
+       .languages = {"paddleocr"},
+       .last = "mm.2",
+       .write = write_paddleocr,
+       .tower = "visual.vision_model",
+       .names = {kSiglip, kSiglipLayers, kPaddleOcr}},
       {.name = "minicpmv4_6",
        .model_type = "minicpmv4_6",
        .class_name = "MiniCPMV4_6ForConditionalGeneration",
