@@ -144,6 +144,16 @@ INSTANTIATE_TEST_SUITE_P(
                            {"image_max_pixels", 1280},
                            {"n_wa_pattern", 2},
                            {"window_size", 16}})},
+                    // With a tower for sound, too.
+                    {"qwen2_5_vl", "qwen2.5o", "qwen2vl",
+                     [](GgufFile& file) {
+                       with({{"image_min_pixels", 256},
+                             {"image_max_pixels", 1280},
+                             {"n_wa_pattern", 2},
+                             {"window_size", 16}})(file);
+                       file.flag("clip.has_audio_encoder", true);
+                       file.matrix("a.conv1d.0.weight").matrix("mm.a.fc.weight");
+                     }},
                     {"qwen3_vl", "qwen3vl_merger", "qwen3vl",
                      [](GgufFile& file) {
                        with({{"image_min_pixels", 256}, {"image_max_pixels", 1280}})(file);

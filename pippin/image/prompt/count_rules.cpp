@@ -127,6 +127,9 @@ PromptRule read_qwen2_prompt(const PromptSettings& settings) {
   rule.expand_video = rule.expand;
   return rule;
 }
+PromptRule read_qwen_omni_prompt(const PromptSettings& settings) {
+  return blocks_of_patches(settings, "<|IMAGE|>");
+}
 // Each patch of frames of a video stands for itself, after its time.
 PromptRule read_qwen3_prompt(const PromptSettings& settings) {
   PromptRule rule = blocks_of_patches(settings, "<|image_pad|>");

@@ -41,6 +41,7 @@ constexpr PromptRow kPrompts[] = {
     {"PaliGemmaProcessor", "paligemma", read_paligemma_prompt},
     {"PixtralProcessor", "mistral3", read_pixtral_prompt},
     {"Qwen2VLProcessor", "qwen2_vl", read_qwen2_prompt},
+    {"Qwen2_5OmniProcessor", "qwen2_5_omni", read_qwen_omni_prompt},
     {"Qwen2_5_VLProcessor", "qwen2_5_vl", read_qwen2_prompt},
     {"Qwen3VLProcessor", "qwen3_vl", read_qwen3_prompt},
     {"Qwen3VLProcessor", "qwen3_vl_moe", read_qwen3_prompt},

@@ -2,6 +2,7 @@
 #include "pippin/image/prompt/image_prompt.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -104,6 +105,20 @@ TEST(ImagePrompt, PutsTilesIntoText) {
                "the inputs of an image have no number 0 of 'rows'");
   EXPECT_ERROR(ImagePrompt::parse("FooProcessor", Json::parse("{}", "x"), Json::parse("{}", "x")),
                ErrorCode::Unsupported, "images in prompts of a 'FooProcessor' are not supported");
+}
+
+TEST(ImagePrompt, PutsBlocksOfPatchesIntoText) {
+  const Json settings = Json::parse(R"({"merge_size": 2})", "preprocessor_config.json");
+  ImageInputs inputs;
+  inputs.sizes["image_grid_thw"] = {{1, 3}, {1, 4, 6}};
+  for (const auto& [processor, token] : {std::pair("Qwen2_5_VLProcessor", "<|image_pad|>"),
+                                         {"Qwen2_5OmniProcessor", "<|IMAGE|>"},
+                                         {"PaddleOCRVLProcessor", "<|IMAGE_PLACEHOLDER|>"}}) {
+    const auto prompt = ImagePrompt::parse(processor, Json::parse("{}", "x"), settings);
+    EXPECT_EQ(prompt.row_token(), token);
+    const std::vector<ImagePiece> expected = {"Look: ", RowRun{6, 0}, " what?"};
+    EXPECT_EQ(prompt.expand_text(fmt::format("Look: {} what?", token), {{inputs}}), expected);
+  }
 }
 
 // The parts of an image and images next to each other have one token between them.

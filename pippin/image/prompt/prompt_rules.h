@@ -48,6 +48,6 @@ ReadPromptRule read_qwen2_prompt, read_qwen3_prompt, read_gemma3_prompt, read_ge
     read_idefics3_prompt, read_smolvlm_prompt, read_internvl_prompt, read_aya_prompt,
     read_cohere2_prompt, read_llama4_prompt, read_lfm2_prompt, read_minicpm_prompt,
     read_ovis2_prompt, read_paligemma_prompt, read_pixtral_prompt, read_glm46v_prompt,
-    read_glm4v_prompt, read_paddleocr_prompt;
+    read_glm4v_prompt, read_paddleocr_prompt, read_qwen_omni_prompt;
 
 }  // namespace pippin::image

@@ -210,6 +210,24 @@ void write_gemma4(ProjectorFiles& files) {
 }  // namespace
 
 std::vector<GgufProjector> gguf_patch_projectors() {
+  const GgufProjector qwen25 = {.name = "qwen2.5vl_merger",
+                                .model_type = "qwen2_5_vl",
+                                .class_name = "Qwen2_5_VLForConditionalGeneration",
+                                .processor = "Qwen2_5_VLProcessor",
+                                .image_processor = "Qwen2VLImageProcessor",
+                                .row_token = "<|image_pad|>",
+                                .languages = {"qwen2vl"},
+                                .last = "mm.2",
+                                .write = write_qwen25,
+                                .tower = "visual",
+                                .names = {kQwen, kGated, kQwen2Merger},
+                                .patches = PatchLayout::TwoFrames,
+                                .may_be_swapped = true};
+  // Qwen2.5-Omni, whose files also have a tower for sound.
+  GgufProjector omni = qwen25;
+  omni.name = "qwen2.5o";
+  omni.processor = "Qwen2_5OmniProcessor";
+  omni.row_token = "<|IMAGE|>";
   return {
       {.name = "gemma4v",
        .model_type = "gemma4",
@@ -247,19 +265,8 @@ std::vector<GgufProjector> gguf_patch_projectors() {
        .names = {kQwen, kQwen2, kQwen2Merger},
        .patches = PatchLayout::TwoFrames,
        .may_be_swapped = true},
-      {.name = "qwen2.5vl_merger",
-       .model_type = "qwen2_5_vl",
-       .class_name = "Qwen2_5_VLForConditionalGeneration",
-       .processor = "Qwen2_5_VLProcessor",
-       .image_processor = "Qwen2VLImageProcessor",
-       .row_token = "<|image_pad|>",
-       .languages = {"qwen2vl"},
-       .last = "mm.2",
-       .write = write_qwen25,
-       .tower = "visual",
-       .names = {kQwen, kGated, kQwen2Merger},
-       .patches = PatchLayout::TwoFrames,
-       .may_be_swapped = true},
+      qwen25,
+      omni,
       {.name = "qwen3vl_merger",
        .model_type = "qwen3_vl",
        .class_name = "Qwen3VLForConditionalGeneration",
