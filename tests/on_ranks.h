@@ -40,7 +40,8 @@ struct Setting {
 inline std::string serve(const Exchange& exchange, int rank, const Open& open,
                          const Setting& setting) {
   try {
-    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, rank), setting.grouping);
+    const auto pipeline =
+        pipeline::Pipeline::make(setting.transport(exchange, rank), setting.grouping);
     runtime::LoadOptions options = setting.load;
     options.compute.device = pipeline->device();
     const runtime::RunnableModel model = open(options);
@@ -61,7 +62,8 @@ inline void run(int ranks, const Open& open,
     others.push_back(std::async(std::launch::async, serve, exchange, rank, open, setting));
   }
   {
-    const auto pipeline = pipeline::Pipeline::make(setting.transport(exchange, 0), setting.grouping);
+    const auto pipeline =
+        pipeline::Pipeline::make(setting.transport(exchange, 0), setting.grouping);
     runtime::LoadOptions options = setting.load;
     options.compute.device = pipeline->device();
     const runtime::RunnableModel model = open(options);
