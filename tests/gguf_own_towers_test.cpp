@@ -140,7 +140,7 @@ class OwnTowers : public testing::TestWithParam<OwnTower> {
     static std::map<std::string, TempDir> folders;
     const OwnTower& own = GetParam();
     const auto [found, is_new] = folders.try_emplace(own.projector);
-    const fs::path path = found->second.path();
+    fs::path path = found->second.path();
     if (!is_new) return path;
     write_file(path / "preprocessor_config.json", own.preprocessor);
     write_file(path / "processor_config.json", own.processor);
