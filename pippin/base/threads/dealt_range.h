@@ -27,6 +27,7 @@ void deal_range(ThreadPool& pool, int64_t count, int64_t grain, int64_t pieces,
     const Range share = split_range(count - dealt, part, parts, grain);
     if (share.begin < share.end) worker(share);
     for (int64_t piece = next++; piece < pieces; piece = next++) {
+      pool.begin_piece();
       const Range one =
           split_range(dealt, static_cast<int>(piece), static_cast<int>(pieces), grain);
       if (one.begin < one.end) worker(Range{even + one.begin, even + one.end});
@@ -49,6 +50,7 @@ void deal_items(ThreadPool& pool, int64_t count, int64_t handful, const MakeWork
       const int64_t handfuls = (count - at) / (2 * parts) / handful;
       const int64_t size = std::max<int64_t>(1, handfuls) * handful;
       if (!next.compare_exchange_weak(at, at + size)) continue;
+      pool.begin_piece();
       worker(Range{at, std::min(count, at + size)});
       at = next;
     }

@@ -51,7 +51,7 @@ ThreadPool::ThreadPool(int num_threads, Pinning pinning) : process_(fork_count()
   }
   // With more threads than cores, a spinning thread only keeps another from working.
   may_spin_ = num_threads_ <= available;
-  claims_ = std::make_unique<Claim[]>(static_cast<size_t>(num_threads_) - 1);
+  progress_ = std::make_unique<Progress[]>(static_cast<size_t>(num_threads_) - 1);
   try {
     start_workers();
   } catch (...) {
@@ -59,6 +59,9 @@ ThreadPool::ThreadPool(int num_threads, Pinning pinning) : process_(fork_count()
     throw;
   }
 }
+
+ThreadPool::ThreadPool(int num_threads, PoolObserver& observer)
+    : num_threads_(num_threads), observer_(&observer), process_(fork_count()) {}
 
 ThreadPool::~ThreadPool() {
   stop_workers();
@@ -85,7 +88,7 @@ void ThreadPool::start_again() noexcept {
   workers_.clear();
   const uint32_t generation = generation_.load(std::memory_order_relaxed);
   for (int part = 1; part < num_threads_; ++part) {
-    claims_[static_cast<size_t>(part) - 1].generation.store(generation, std::memory_order_relaxed);
+    progress_of(part).claimed.store(generation, std::memory_order_relaxed);
   }
   failed_.store(false, std::memory_order_relaxed);
   try {
@@ -119,6 +122,7 @@ void ThreadPool::execute(int part) noexcept {
 }
 
 void ThreadPool::run_erased(Function function, void* context) {
+  if (observer_ != nullptr) return run_observed(function, context);
   if (num_threads_ == 1) {
     function(context, 0, 1);
     return;
@@ -128,27 +132,39 @@ void ThreadPool::run_erased(Function function, void* context) {
   function_ = function;
   context_ = context;
   call_ = &CallContext::current();
-  pending_.store(num_threads_ - 1, std::memory_order_relaxed);
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_release) + 1;
   generation_.notify_all();
   execute(0);
   for (int part = 1; part < num_threads(); ++part) {
     if (!claim(part, generation)) continue;
     execute(part);
-    pending_.fetch_sub(1, std::memory_order_acq_rel);
+    progress_of(part).done.store(generation, std::memory_order_relaxed);
   }
-  wait_while(pending_, [](int pending) { return pending != 0; });
-  if (failed_.load(std::memory_order_acquire)) {
+  for (int part = 1; part < num_threads(); ++part) {
+    wait_while(progress_of(part).done, [=](uint32_t done) { return done != generation; });
+  }
+  if (failed_.load(std::memory_order_relaxed)) {
     failed_.store(false);
     std::rethrow_exception(std::exchange(error_, nullptr));
   }
 }
 
-// Every part is claimed in every generation, so the exchange succeeds only for the first claim.
+void ThreadPool::run_observed(Function function, void* context) {
+  observer_->begin_run(num_threads_);
+  for (int part = 0; part < num_threads_; ++part) {
+    observer_->begin_part(part);
+    function(context, part, num_threads_);
+  }
+  observer_->end_run();
+}
+
+// Every part is claimed in every generation, so the exchange succeeds only for the first claim. A
+// line that the worker has taken is only read.
 bool ThreadPool::claim(int part, uint32_t generation) {
+  std::atomic<uint32_t>& claimed = progress_of(part).claimed;
+  if (claimed.load(std::memory_order_relaxed) == generation) return false;
   uint32_t previous = generation - 1;
-  return claims_[static_cast<size_t>(part) - 1].generation.compare_exchange_strong(
-      previous, generation, std::memory_order_acq_rel);
+  return claimed.compare_exchange_strong(previous, generation, std::memory_order_acq_rel);
 }
 
 // The scheduler may move the caller onto a worker's core. After some forks there, the worker moves
@@ -181,7 +197,9 @@ void ThreadPool::work(int part, uint32_t seen) {
       const ContextScope scope(*call_);
       execute(part);
     }
-    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+    std::atomic<uint32_t>& done = progress_of(part).done;
+    done.store(seen, std::memory_order_release);
+    done.notify_one();
   }
 }
 

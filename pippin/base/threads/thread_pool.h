@@ -1,5 +1,7 @@
 // Fork-join for kernels: a call wakes the workers, each of which takes its part. The caller takes
-// part 0, then every part that no worker has begun, and waits for the rest.
+// part 0, then every part that no worker has begun, and waits for the rest. Each worker has a cache
+// line with the calls that it began and ended, which the caller reads: no line is written by all
+// threads, which would take turns.
 //
 // A decode step forks and joins hundreds of times, so workers spin and then yield for a moment
 // before they sleep, and a fork allocates nothing. Parts are static: part i of n always does the
@@ -36,10 +38,26 @@ enum class Pinning : uint8_t {
   Never,
 };
 
+// Is told about the calls of a pool that only simulates its threads, for counting what a number of
+// threads would do that this machine does not have.
+class PoolObserver {
+ public:
+  virtual void begin_run(int parts) = 0;
+  virtual void begin_part(int part) = 0;
+  // The current part goes on with a piece of work that any free thread could take (dealt_range.h).
+  virtual void begin_piece() = 0;
+  virtual void end_run() = 0;
+
+ protected:
+  ~PoolObserver() = default;
+};
+
 class ThreadPool {
  public:
   // num_threads includes the caller; 0 means default_num_threads().
   explicit ThreadPool(int num_threads = 0, Pinning pinning = Pinning::Auto);
+  // Has no workers: the caller takes all parts in order. `observer` must outlive the pool.
+  ThreadPool(int num_threads, PoolObserver& observer);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool();
@@ -57,13 +75,24 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 
+  // Call in a body before a piece of work that went to this part because it was free.
+  void begin_piece() {
+    if (observer_ != nullptr) observer_->begin_piece();
+  }
+
  private:
+  struct alignas(64) Progress {  // of a part: the last generation in which it was
+    std::atomic<uint32_t> claimed{0};
+    std::atomic<uint32_t> done{0};
+  };
   using Function = void (*)(void* context, int part, int parts);
   void run_erased(Function function, void* context);
+  void run_observed(Function function, void* context);
   void start_workers();
   void stop_workers() noexcept;
   void start_again() noexcept;
   void work(int part, uint32_t seen);
+  Progress& progress_of(int part) { return progress_[static_cast<size_t>(part) - 1]; }
   bool claim(int part, uint32_t generation);
   void leave_callers_cpu(int& cpu, int& meetings);
   void execute(int part) noexcept;
@@ -72,6 +101,7 @@ class ThreadPool {
   T wait_while(const std::atomic<T>& value, Condition condition) const;
 
   int num_threads_;
+  PoolObserver* observer_ = nullptr;
   uint32_t process_;  // fork count of the workers' process
   std::vector<Thread> workers_;
   Function function_ = nullptr;
@@ -82,13 +112,9 @@ class ThreadPool {
   std::atomic<int> spare_cpu_{-1};  // the caller's previous core, for a worker on whose core it
                                     // runs now
   std::atomic<int> callers_cpu_{-1};
-  struct alignas(64) Claim {
-    std::atomic<uint32_t> generation{0};  // last one in which the part was claimed
-  };
-  std::unique_ptr<Claim[]> claims_;  // from part 1 on
-  // On separate cache lines: workers poll generation_ while others decrement pending_.
+  std::unique_ptr<Progress[]> progress_;  // from part 1 on
+  // Workers poll it: on a cache line of its own.
   alignas(64) std::atomic<uint32_t> generation_{0};
-  alignas(64) std::atomic<int> pending_{0};
   alignas(64) std::atomic<bool> stop_{false};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;

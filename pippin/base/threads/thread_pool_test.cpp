@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/threads/counted_parts_testing.h"
 #include "pippin/base/threads/dealt_range.h"
 
 namespace pippin {
@@ -72,6 +73,47 @@ TEST_P(Pools, DealEveryItemOnce) {
       }
     }
   }
+}
+
+// Every item once, and no thread's share of rows of a matrix is more than a grain above the mean.
+TEST(DealtRange, IsEvenForAnyNumberOfThreads) {
+  for (int threads = 1; threads <= 64; ++threads) {
+    for (const int64_t count : {1024, 2048, 3072, 11008, 151936}) {
+      for (const int64_t pieces : {0, 20, 256}) {
+        SCOPED_TRACE(testing::Message() << threads << ": " << count << " in " << pieces);
+        constexpr int64_t kGrain = 8;
+        CountedParts parts;
+        ThreadPool pool(threads, parts);
+        std::vector<int> times(static_cast<size_t>(count));
+        std::vector<int64_t> shares(static_cast<size_t>(threads));
+        int64_t dealt = 0;
+        deal_range(pool, count, kGrain, pieces, [&](int) {
+          return [&](Range range) {
+            const int64_t size = range.end - range.begin;
+            (parts.piece ? dealt : shares[static_cast<size_t>(parts.part)]) += size;
+            for (int64_t i = range.begin; i < range.end; ++i) ++times[static_cast<size_t>(i)];
+          };
+        });
+        EXPECT_EQ(parts.runs, 1);
+        EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }));
+        EXPECT_LE(*std::max_element(shares.begin(), shares.end()),
+                  (count - dealt) / threads + kGrain);
+        EXPECT_LE(dealt, pieces < threads ? 0 : count / 8);
+      }
+    }
+  }
+}
+
+TEST(ObservedPool, AnExceptionReachesTheCaller) {
+  CountedParts parts;
+  ThreadPool pool(4, parts);
+  EXPECT_THROW(pool.run([&](int part, int) {
+    if (part == 2) throw std::runtime_error("part");
+  }),
+               std::runtime_error);
+  int ran = 0;
+  pool.run([&](int part, int) { ran += part; });
+  EXPECT_EQ(ran, 6);
 }
 
 // One thread is blocked in its share: the others do all pieces.

@@ -218,7 +218,10 @@ class ExpertsStep : public Step {
     std::atomic<int64_t> next{0};
     context.pool.run([&](int part, int) {
       const auto worker = make_worker(part);
-      for (int64_t i = next++; i < count; i = next++) worker(i);
+      for (int64_t i = next++; i < count; i = next++) {
+        context.pool.begin_piece();
+        worker(i);
+      }
     });
   }
 

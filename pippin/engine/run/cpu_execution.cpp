@@ -228,6 +228,7 @@ class CpuExecution final : public DeviceExecution {
       std::atomic<size_t> next{0};  // sequences differ in length
       pool_.run([&](int part, int) {
         for (size_t i = next++; i < whole; i = next++) {
+          pool_.begin_piece();
           for (size_t step = begin; step < end; ++step) {
             run_step(step, *together_[i], {serial_, part}, &errors_[i], profile);
           }
