@@ -1,7 +1,9 @@
 #include "pippin/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <new>
 
 #include "pippin/base/log.h"
 #include "pippin/base/threads/thread_pool.h"
@@ -41,6 +43,11 @@ struct Tiling {
     // Lanes without a query take space too.
     const int64_t queries = (std::min(a.rows, tile_rows) * tile_heads + 63) / 64 * 64;
     part_floats = kManyPartHeader + queries * a.value_dim;
+  }
+
+  // For the parts of all tiles, and a counter for each.
+  int64_t parts_floats(const AttentionArgs& a) const {
+    return count * (mask_chunks(a.keys) * part_floats + 1);
   }
 
   AttentionTask task(const AttentionArgs& a, int64_t tile) const {
@@ -91,7 +98,7 @@ int64_t own_floats(const AttentionArgs& a) {
 int64_t attention_scratch_floats(const AttentionArgs& args) {
   const Tiling tiling(args);
   // Tiles are shared only with two or more threads.
-  const int64_t parts = tiling.count * mask_chunks(args.keys) * tiling.part_floats / 2 + 1;
+  const int64_t parts = tiling.parts_floats(args) / 2 + 1;
   return own_floats(args) + std::min(parts, kMostPartFloats);
 }
 
@@ -139,53 +146,56 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
   // Thread i takes the chunks [total * i / threads, total * (i + 1) / threads) of all, counted tile
   // by tile; whole tiles belong to the thread in whose range they begin.
   const bool even = alike && rounds % threads == 0;
-  const bool fits = tiling.count * chunks * tiling.part_floats <= (scratch_floats - own) * threads;
+  const bool fits = tiling.parts_floats(args) <= (scratch_floats - own) * threads;
   constexpr int64_t kManyTiles = 16;  // per thread: few idle threads at the end
   const bool in_parts = kernel.needs != nullptr && !even && fits &&
                         tiling.count < kManyTiles * threads && total > tiling.count;
   float* parts = scratch + threads * own;
   const auto tile_parts = [&](int64_t tile) { return parts + tile * chunks * tiling.part_floats; };
+  // Whoever computes the last chunk of a tile combines them, in their order: no second barrier.
+  static_assert(sizeof(std::atomic<int32_t>) == sizeof(float));
+  auto* const unfinished = reinterpret_cast<std::atomic<int32_t>*>(tile_parts(tiling.count));
+  for (int64_t tile = 0; in_parts && tile < tiling.count; ++tile) {
+    const int64_t own_cost = cost(args, tiling.task(args, tile), chunks);
+    new (unfinished + tile) std::atomic<int32_t>(static_cast<int32_t>(own_cost));
+  }
+  const auto run_part = [&](int64_t tile, Range costs, int part) {
+    AttentionTask task = tiling.task(args, tile);
+    task.parts = tile_parts(tile);
+    if (costs.begin < costs.end) {
+      task.kind = AttentionTask::Kind::Chunks;
+      task.chunk_begin = chunks;
+      int64_t place = 0;
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        if (!sees(args, task, chunk)) continue;
+        if (place >= costs.begin && place < costs.end) {
+          task.chunk_begin = std::min(task.chunk_begin, chunk);
+          task.chunk_end = chunk + 1;
+        }
+        ++place;
+      }
+      kernel.function(args, task, scratch + part * own);
+    }
+    const auto done = static_cast<int32_t>(costs.end - costs.begin);
+    if (unfinished[tile].fetch_sub(done, std::memory_order_acq_rel) != done) return;
+    task.kind = AttentionTask::Kind::Combine;
+    kernel.function(args, task, scratch + part * own);
+  };
   pool.run([&](int part, int num_parts) {
     const int64_t begin = total * part / num_parts, end = total * (part + 1) / num_parts;
-    int64_t at = 0;
-    if (alike && round > 0) at = begin / round * round;
-    for (int64_t tile = round > 0 && alike ? begin / round * tiling.row_tiles : 0;
-         tile < tiling.count; ++tile) {
-      AttentionTask task = tiling.task(args, tile);
-      const int64_t own_cost = cost(args, task, chunks);
+    // Tiles without work at the end of a round belong to the next one's thread.
+    const int64_t first = alike && begin > 0 ? (begin - 1) / round : 0;
+    int64_t at = first * round;
+    for (int64_t tile = alike ? first * tiling.row_tiles : 0; tile < tiling.count; ++tile) {
+      const int64_t own_cost = cost(args, tiling.task(args, tile), chunks);
+      // Tiles without work also belong to the thread whose range they are in.
       if (at > end || (at == end && part + 1 < num_parts)) break;
       if (!in_parts) {
-        // Tiles without work also belong to the thread whose range they are in.
         if (at >= begin) run_whole(tile, part);
-        at += own_cost;
-        continue;
-      }
-      if (at + own_cost > begin && at < end) {
-        task.kind = AttentionTask::Kind::Chunks;
-        task.parts = tile_parts(tile);
-        task.chunk_begin = chunks;
-        int64_t place = at;
-        for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-          if (!sees(args, task, chunk)) continue;
-          if (place >= begin && place < end) {
-            task.chunk_begin = std::min(task.chunk_begin, chunk);
-            task.chunk_end = chunk + 1;
-          }
-          ++place;
-        }
-        kernel.function(args, task, scratch + part * own);
+      } else if (own_cost == 0 ? at >= begin : at + own_cost > begin && at < end) {
+        run_part(tile, {std::max<int64_t>(0, begin - at), std::min(own_cost, end - at)}, part);
       }
       at += own_cost;
-    }
-  });
-  if (!in_parts) return;
-  pool.run([&](int part, int num_parts) {
-    const Range tiles = split_range(tiling.count, part, num_parts);
-    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-      AttentionTask task = tiling.task(args, tile);
-      task.kind = AttentionTask::Kind::Combine;
-      task.parts = tile_parts(tile);
-      kernel.function(args, task, scratch + part * own);
     }
   });
 }

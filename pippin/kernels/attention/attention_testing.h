@@ -141,6 +141,10 @@ struct Problem {
   }
   std::vector<float> run(const AttentionKernel& kernel, AttentionArgs a, int threads = 1) {
     ThreadPool pool(threads);
+    return run(kernel, a, pool);
+  }
+  std::vector<float> run(const AttentionKernel& kernel, AttentionArgs a, ThreadPool& pool) {
+    const int threads = pool.num_threads();
     const int64_t mask_heads = a.mask_head_stride == 0 ? 1 : a.heads;
     const int64_t chunks = mask_chunks(a.keys);
     std::vector<float> summary(at(mask_heads * a.rows * chunks * 2));
