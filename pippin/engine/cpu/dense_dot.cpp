@@ -68,7 +68,7 @@ class DenseDotStep : public WeightStep {
         });
       };
     };
-    share_columns(context, make_worker, least);
+    share_columns(context, make_worker, {least, 0, 1});
   }
 
  private:

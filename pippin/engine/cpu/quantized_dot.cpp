@@ -54,7 +54,10 @@ class FastDotStep : public WeightStep {
     const int64_t shared = m > kOwnRows ? shared_bytes(m) : 0;
     const int64_t own = thread_bytes(std::min(m, kOwnRows));
     const int64_t own_rows = own - kernel_bytes() - unpacked_bytes();
-    share_columns(context, [&](int thread) {
+    // With few columns for many threads, rows are divided as well, into parts of more than a few.
+    constexpr int64_t kRowsOfAPart = 64;
+    const int64_t copies = even_copies(context, m / kRowsOfAPart);
+    const auto make_worker = [&](int thread) {
       std::byte* memory = context.scratch + shared + thread * own;
       QuantizedRows rows = all;
       if (m <= kOwnRows) {
@@ -63,22 +66,34 @@ class FastDotStep : public WeightStep {
         kernels::place_quantized(rows, memory);
         kernels_.quantize(x.floats(), x.strides[0], 0, m, rows);
       }
-      return [&, rows, memory](Range columns) {
-        for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
-          const QuantizedWeight& weight = weight_of(dot(), operands.product);
-          rows_.dot(weight,
-                    {&weight.matrix, &rows, operands.bias, operands.y.floats(),
-                     operands.y.strides[0], begin, end, memory + own_rows},
-                    memory + own_rows + kernel_bytes());
+      return [&, rows, memory](Range shared_columns) {
+        for_copies(shared_columns, [&](int64_t copy, Range columns) {
+          const Range part = split_range(m, static_cast<int>(copy), static_cast<int>(copies), 2);
+          const QuantizedRows some = kernels::part_of(rows, part.begin, part.end);
+          const auto multiply = [&](const Operands& operands, int64_t begin, int64_t end) {
+            const QuantizedWeight& weight = weight_of(dot(), operands.product);
+            float* const y = operands.y.floats() + part.begin * operands.y.strides[0];
+            rows_.dot(weight,
+                      {&weight.matrix, &some, operands.bias, y, operands.y.strides[0], begin, end,
+                       memory + own_rows},
+                      memory + own_rows + kernel_bytes());
+            finish(context, operands.y, part, {begin, end});
+          };
+          for_unfinished(context, columns, multiply);
         });
       };
-    });
+    };
+    share_columns(context, make_worker, {0, is_few(m) ? kernels::kFewRowsGrain : 0, copies});
   }
 
  private:
   const QuantizedWeight& first() const { return weight_of(dot(), 0); }
 
   static constexpr int64_t kOwnRows = 8;
+
+  bool is_few(int64_t m) const {
+    return kernels::quantized_form(kernels_, first().matrix, m).repeat > 1;
+  }
 
   // For up to m rounded rows; the form of a few rows may need more memory than that of many.
   int64_t shared_bytes(int64_t m) const {

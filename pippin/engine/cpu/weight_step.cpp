@@ -49,6 +49,20 @@ int64_t WeightStep::num_columns() const {
   return columns;
 }
 
+int64_t WeightStep::even_copies(const StepContext& context, int64_t most) const {
+  if (context.peers != nullptr) return 1;
+  const int64_t threads = context.pool.num_threads();
+  int64_t best = 1, best_share = 0;  // of a thread, in grains of `best` copies
+  for (int64_t copies = 1; copies <= most; ++copies) {
+    const int64_t grains = all_columns_ / grain_ * copies;
+    const int64_t share = ceil_div(grains, threads);
+    if (copies > 1 && share * best * 10 > best_share * copies * 9) continue;  // gains under a tenth
+    best = copies;
+    best_share = share;
+  }
+  return best;
+}
+
 void WeightStep::add_residual(const Operand& y, const Operand& residual, Range rows,
                               Range columns) const {
   for (int64_t i = rows.begin; i < rows.end; ++i) {

@@ -29,21 +29,39 @@ class WeightStep : public Step {
   const View& x() const { return views[num_written]; }
   int64_t num_columns() const;  // of all products
 
+  // Options of share_columns().
+  struct Sharing {
+    int64_t least = 0;   // columns of a piece, a multiple of the grain
+    int64_t grain = 0;   // above 0: in place of the step's, which it divides
+    int64_t copies = 1;  // each has all columns: for parts of x's rows
+  };
   // Distributes the columns of all products to threads: each calls make_worker(thread), and its
   // result with a range of columns. If there is little work, one thread does it all. Products are
-  // numbered one after another, each rounded up to the grain. A piece has at least `least` columns,
-  // a multiple of the grain. Peers take a part of the columns each, and exchange the results.
+  // numbered one after another, each rounded up to the grain, and copies after each other. Peers
+  // take a part of the columns each, without copies, and exchange the results.
   template <typename MakeWorker>
   void share_columns(const StepContext& context, const MakeWorker& make_worker,
-                     int64_t least = 0) const {
+                     const Sharing& sharing = {0, 0, 1}) const {
     const Operand& x = context.operands[num_written];
     const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
     if (is_divided(context.peers, work)) {
       deal_columns(context, own_columns(*context.peers), work / context.peers->count(), make_worker,
-                   least);
+                   sharing);
       return exchange(context);
     }
-    deal_columns(context, {0, all_columns_}, work, make_worker, least);
+    deal_columns(context, {0, all_columns_ * sharing.copies}, work, make_worker, sharing);
+  }
+  // The number of copies for `most` at which shares of whole grains are nearly even; 1 with peers.
+  int64_t even_copies(const StepContext& context, int64_t most) const;
+  // Calls body(copy, columns) for each copy that overlaps `columns`.
+  template <typename Body>
+  void for_copies(Range columns, const Body& body) const {
+    for (int64_t begin = columns.begin; begin < columns.end;) {
+      const int64_t copy = begin / all_columns_, first = copy * all_columns_;
+      const int64_t end = std::min(columns.end, first + all_columns_);
+      body(copy, Range{begin - first, end - first});
+      begin = end;
+    }
   }
 
   // The operands of one product in one run.
@@ -91,7 +109,7 @@ class WeightStep : public Step {
   // The same for some columns, which begin at a multiple of the grain.
   template <typename MakeWorker>
   void deal_columns(const StepContext& context, Range columns, int64_t work,
-                    const MakeWorker& make_worker, int64_t least) const {
+                    const MakeWorker& make_worker, const Sharing& sharing) const {
     constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
     constexpr int64_t kWorthAPiece = kWorthSharing / 4;
     if (work < kWorthSharing) {
@@ -100,8 +118,9 @@ class WeightStep : public Step {
     }
     const int64_t count = columns.end - columns.begin;
     int64_t pieces = std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
-    if (least > 0) pieces = std::min(pieces, count / 8 / least);
-    deal_range(context.pool, count, grain_, pieces, [&](int thread) {
+    if (sharing.least > 0) pieces = std::min(pieces, count / 8 / sharing.least);
+    const int64_t grain = sharing.grain > 0 ? sharing.grain : grain_;
+    deal_range(context.pool, count, grain, pieces, [&](int thread) {
       return [worker = make_worker(thread), first = columns.begin](Range range) {
         worker(Range{first + range.begin, first + range.end});
       };

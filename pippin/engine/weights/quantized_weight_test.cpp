@@ -3,6 +3,7 @@
 #include "pippin/engine/weights/quantized_weight.h"
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/counted_parts_testing.h"
 #include "pippin/engine/cpu/make_step.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
@@ -383,6 +385,34 @@ TEST(QuantizedWeight, PlansThatLiveTogetherShareWhatIsExpanded) {
   EXPECT_EQ(made, 1);
   const mil::Var other{};
   EXPECT_NE(shared_array({&other, 8}, make), first);
+}
+
+// One row, a few, and so many that they are divided among threads along with the columns.
+TEST(QuantizedWeights, BitsAreTheSameForAnyNumberOfThreads) {
+  for (const int64_t rows : {1, 12, 200}) {
+    constexpr int64_t kColumns = 1056, kInputs = 512;
+    const mil::Model model = make_model(fmt::format(
+        "func main<ios18>(tensor<fp16, [{0}, {2}]> x) {{\n{3}tensor<fp16, [{0}, {1}]> y = linear(x "
+        "= x, weight = w)[name = string(\"y\")];\n}} -> (y);",
+        rows, kColumns, kInputs, int4_blocks({kColumns, kInputs}, {kColumns, kInputs / 32})));
+    const auto plan = Plan::make(model, "main", {});
+    std::vector<float> expected;
+    for (const int threads : {1, 2, 3, 7, 16, 40, 64}) {
+      CountedParts parts;
+      ThreadPool pool(threads, parts);
+      Execution execution(plan, pool);
+      State state(model.functions[0].states);
+      execution.bind({{rows, kInputs}}, state);
+      std::mt19937 random(1);
+      std::normal_distribution<float> normal;
+      for (float& value : execution.float_input(0)) value = normal(random);
+      execution.run();
+      const auto y = execution.float_output(0);
+      if (expected.empty()) expected.assign(y.begin(), y.end());
+      EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size_bytes()), 0) << threads;
+      EXPECT_GE(parts.runs, 1) << threads;
+    }
+  }
 }
 
 }  // namespace

@@ -130,6 +130,19 @@ void place_quantized(QuantizedRows& form, void* memory) {
   form.totals = reinterpret_cast<float*>(bytes + parts.totals);
 }
 
+QuantizedRows part_of(const QuantizedRows& rows, int64_t begin, int64_t end) {
+  const int64_t numbers = begin * (rows.padded / rows.unit);
+  QuantizedRows part = rows;
+  part.m = end - begin;
+  part.values += begin * rows.padded;
+  part.scales += numbers * rows.repeat;
+  part.sums += numbers * rows.repeat;
+  part.starts += numbers * rows.repeat;
+  part.block_sums += numbers;
+  part.totals += begin;
+  return part;
+}
+
 int64_t quantized_dot_scratch_bytes() {
   // A piece of a tile as bytes, its scales, and the sums for 256 rows of x.
   return kQuantizedDotGrain * (512 + 32 * 4) + 256 * kQuantizedDotGrain * 4 * 4 + 4096;

@@ -58,10 +58,15 @@ int64_t quantized_bytes(const QuantizedRows& form);
 // Sets the form's pointers; `memory` is aligned to 64 and holds quantized_bytes().
 void place_quantized(QuantizedRows& form, void* memory);
 
+// The rows [begin, end) of x in the form of all of them; `begin` is even. `dot` gives them the same
+// bits if they are more than a few, as all of them are.
+QuantizedRows part_of(const QuantizedRows& rows, int64_t begin, int64_t end);
+
 // The scratch size per thread that runs `dot`.
 int64_t quantized_dot_scratch_bytes();
 
-// Split n over threads in multiples of this.
+// Split n over threads in multiples of this, or of the second for a few rows.
 constexpr int64_t kQuantizedDotGrain = 32;
+constexpr int64_t kFewRowsGrain = 16;
 
 }  // namespace pippin::kernels

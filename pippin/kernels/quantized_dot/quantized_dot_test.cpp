@@ -160,7 +160,8 @@ std::vector<float> fast_dot(const QuantizedDotKernels& kernels, const QuantizedD
   kernels.quantize(x, w.k, 0, m, rows);
   std::vector<float> y(static_cast<size_t>(m * w.n), -12345.0F);
   for (int part = 0; part < threads; ++part) {
-    const Range n = split_range(w.n, part, threads, kQuantizedDotGrain);
+    const int64_t grain = m <= kernels.few_rows ? kFewRowsGrain : kQuantizedDotGrain;
+    const Range n = split_range(w.n, part, threads, grain);
     Aligned scratch(quantized_dot_scratch_bytes());
     if (n.begin < n.end) {
       kernels.dot({&w, &rows, bias, y.data(), w.n, n.begin, n.end, scratch.data()});
