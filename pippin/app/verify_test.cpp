@@ -7,6 +7,7 @@
 #include "pippin/app/convert/convert.h"
 #include "pippin/app/logits.h"
 #include "pippin/app/open/open_text.h"
+#include "pippin/app/verify_corpus.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 
