@@ -35,7 +35,7 @@ struct Arguments {
   bool steps = false;
 };
 
-// What the runs of a pass, or of its steps of one name, come to.
+// The sums of the runs of a pass, or of its steps of one name.
 struct Count {
   int64_t runs = 0;
   double serial = 0, shares = 0, longest = 0, barriers = 0;  // seconds

@@ -1,8 +1,8 @@
 // The time that runs of a pool would take with threads that this machine does not have: the parts
 // run one after another, each is timed, and a schedule of them is computed.
 //
-// What it cannot know: the bandwidth that threads share, the caches that they share or do not, and
-// the clock rate of a processor with all cores busy.
+// It does not know the bandwidth and the caches that threads share, and the clock rate of a
+// processor with all cores busy.
 #pragma once
 
 #include <chrono>
@@ -53,7 +53,7 @@ class SimulatedClock final : public PoolObserver {
   double* share_ = nullptr;  // that takes the running time
 };
 
-// Lowers the times of `best` to those of `again`, which is a repetition: what remains is without
+// Lowers the times of `best` to those of `again`, a repetition, so that they contain no
 // interruptions by others. Throws Error(Internal) if the repetition has other runs or parts.
 void keep_fastest(std::vector<SimulatedRun>& best, std::span<const SimulatedRun> again);
 

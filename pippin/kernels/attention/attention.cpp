@@ -152,7 +152,7 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
                         tiling.count < kManyTiles * threads && total > tiling.count;
   float* parts = scratch + threads * own;
   const auto tile_parts = [&](int64_t tile) { return parts + tile * chunks * tiling.part_floats; };
-  // Whoever computes the last chunk of a tile combines them, in their order: no second barrier.
+  // The thread of a tile's last chunk combines them, in their order: no second barrier.
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(float));
   auto* const unfinished = reinterpret_cast<std::atomic<int32_t>*>(tile_parts(tiling.count));
   for (int64_t tile = 0; in_parts && tile < tiling.count; ++tile) {
