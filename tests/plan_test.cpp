@@ -74,7 +74,7 @@ TEST(Plan, SaysWhatIsMissing) {
   EXPECT_THAT(error_of({"--bandwidth", "1G", "--memory", "3M", "--context", "64"}, 1),
               HasSubstr("1 machines of 3"));
   EXPECT_EQ(error_of({"--bandwidth", "1G", "--context", "513"}, 1),
-            "pippin: --context 513: the context of " + demo() + " is 512 tokens\n");
+            "pippin: error: --context 513: the context of " + demo() + " is 512 tokens\n");
 }
 
 }  // namespace
