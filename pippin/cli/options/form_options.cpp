@@ -6,17 +6,10 @@
 #include <CLI/CLI.hpp>
 
 #include "pippin/app/open/text_input.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {
-namespace {
-
-// An empty form would be taken for none.
-std::string not_empty(const std::string& form) {
-  return form.empty() ? "is empty" : std::string();
-}
-
-}  // namespace
 
 std::optional<app::AnswerForm> FormArguments::form() const {
   using Kind = app::AnswerForm::Kind;
@@ -54,7 +47,7 @@ std::optional<app::AnswerForm> FormArguments::form() const {
 void add_form_options(CLI::App& command, FormArguments& arguments) {
   const auto option = [&](const char* name, std::string& value, const char* type,
                           const char* help) {
-    command.add_option(name, value, help)->type_name(type)->check(not_empty);
+    command.add_option(name, value, help)->type_name(type)->check(not_empty());
   };
   option("--json-schema,-j", arguments.schema, "FILE",
          "Answer with JSON of this schema (a file, -, or the schema itself)");

@@ -69,7 +69,7 @@ CLI::Validator size_in_bytes() {
 
 CLI::Validator not_empty() {
   const auto check = [](const std::string& text) {
-    return std::string(text.empty() ? "the text is empty" : "");
+    return std::string(text.empty() ? "is empty" : "");
   };
   return CLI::Validator(check, "");
 }
