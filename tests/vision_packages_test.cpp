@@ -13,6 +13,7 @@
 
 #include "pippin/app/convert/convert.h"
 #include "pippin/app/convert/convert_arguments.h"
+#include "pippin/app/convert/package_output.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/app/verify.h"
 #include "pippin/base/byte_span.h"
@@ -233,7 +234,7 @@ TEST_F(TilePackages, CalibrateTheLanguageModel) {
   EXPECT_FALSE(continuation(open_folder(out_ / "made"), image_).empty());
   // The size is that of the whole folder, in the message as well.
   const uint64_t others =
-      folder_bytes(out_ / "made") - folder_bytes(out_ / "made" / "language.mlpackage");
+      app::folder_bytes(out_ / "made") - app::folder_bytes(out_ / "made" / "language.mlpackage");
   options.compression.quantize.clear();
   options.compression.target_size = others + 1000;
   EXPECT_NE(conversion_error(options).find(
