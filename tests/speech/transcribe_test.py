@@ -191,7 +191,7 @@ class Transcribe(unittest.TestCase):
         self.assertNotEqual(sampled(1), sampled(2))
         negative = run(folder, path, "--seed", -1)
         self.assertEqual((negative.returncode, negative.stdout), (2, b""))
-        self.assertIn(b"--seed: -1 is not a number of 0 or more", negative.stderr)
+        self.assertIn(b"--seed: -1 is not a number from 0 to 18446744073709551615", negative.stderr)
 
     def test_failed_texts_are_decoded_again(self):
         folder, _ = self.model(1)
