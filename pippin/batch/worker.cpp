@@ -133,8 +133,7 @@ class Work {
         }
         lock.lock();
         if (error) std::rethrow_exception(error);
-        // An answer that is complete when the work is cancelled is kept.
-        if (!error_) finish(*task, answers);
+        finish(*task, answers);  // also when the work stops
       }
     } catch (...) {
       stop(std::current_exception());
