@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
+#include "pippin/base/lower_case.h"
 #include "pippin/io/frame_files.h"
 
 namespace pippin::repl {
@@ -34,9 +34,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kImageTyp
 }};
 
 std::optional<std::string_view> image_type(const std::filesystem::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string ending = to_lower(file.extension().string());
   const auto found = std::find_if(kImageTypes.begin(), kImageTypes.end(),
                                   [&](const auto& type) { return type.first == ending; });
   if (found == kImageTypes.end()) return std::nullopt;

@@ -1,8 +1,8 @@
 #include "pippin/runtime/encoder_schema.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "pippin/base/lower_case.h"
 #include "pippin/families/encoder.h"
 
 namespace pippin::runtime {
@@ -17,10 +17,7 @@ size_t rank(const Feature& feature) {
 }
 
 bool has_word(const Feature& feature, std::string_view word) {
-  std::string name = feature.name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find(word) != name.npos;
+  return to_lower(feature.name).find(word) != std::string::npos;
 }
 
 // The field for the name of such an input; null for other inputs.

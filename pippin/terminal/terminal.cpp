@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/lower_case.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/terminal/write_fully.h"
 
@@ -43,8 +43,7 @@ bool is_utf8_locale() {
   if (locale.empty()) locale = environment("LC_CTYPE");
   if (locale.empty()) locale = environment("LANG");
   if (locale.empty()) return true;
-  std::transform(locale.begin(), locale.end(), locale.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  locale = to_lower(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 

@@ -1,8 +1,6 @@
 #include "pippin/pipeline/mpi/job.h"
 
-#include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/lower_case.h"
 #include "pippin/base/platform/program_path.h"
 #include "pippin/pipeline/mpi/mpi_transport.h"
 
@@ -71,12 +70,6 @@ int number_of(const char* name) {
 std::string text_of(const char* name) {
   const char* const text = std::getenv(name);
   return text == nullptr ? "" : text;
-}
-
-std::string to_lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 bool is_off(const std::string& choice) {

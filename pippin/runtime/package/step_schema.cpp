@@ -1,10 +1,10 @@
 #include "pippin/runtime/package/step_schema.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "pippin/base/error.h"
+#include "pippin/base/lower_case.h"
 #include "pippin/families/stateful.h"
 
 namespace pippin::runtime {
@@ -22,10 +22,7 @@ size_t rank(const Feature& feature) {
 }
 
 bool names_contain(const Feature& feature, std::string_view part) {
-  std::string name = feature.name;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find(part) != name.npos;
+  return to_lower(feature.name).find(part) != std::string::npos;
 }
 
 std::string names(const std::vector<Feature>& features) {
