@@ -6,7 +6,7 @@
 namespace pippin::pipeline {
 
 enum class Command : uint8_t {
-  MakePlan,       // plan, model, ranks, function, options: if the rank does not have it yet
+  MakePlan,       // plan, model, groups, function, options: if the rank does not have it yet
   MakeExecution,  // execution, plan: the same
   Lanes,          // execution, count
   Run,            // execution, lanes with their changed inputs

@@ -37,7 +37,7 @@ fs::path chunk_folder(const fs::path& root) {
   return {};
 }
 
-// The folder whose chunks keep their caches in states; empty if there is none.
+// The folder whose chunks keep their caches in states; empty without one.
 fs::path stateful_folder(const fs::path& root) {
   for (const fs::path& place : {root, root / coreml_llm::kStatefulFolder}) {
     if (has_package(place, coreml_llm::kFirstStatefulChunk)) return place;

@@ -11,7 +11,7 @@ namespace pippin::runtime {
 // thread at a time.
 class Lanes {
  public:
-  // Returns the first free lane, which its holder must return. If there is none, calls
+  // Returns the first free lane, which its holder must return. Without one, calls
   // reserve(count) for the number of lanes with a further one; after its Error nothing has changed.
   template <typename Reserve>
   size_t take(const Reserve& reserve) {
