@@ -91,6 +91,19 @@ TEST_P(PipelineFamilies, GiveTheSameBits) {
   }
 }
 
+// Chunks of packages in groups of two ranks, whatever the number of groups.
+TEST_P(PipelineFamilies, GiveTheSameBitsInGroups) {
+  const auto want = rows_of(*open(one_thread()).model);
+  for (const int ranks : {2, 4}) {
+    SCOPED_TRACE(ranks);
+    const auto check = [&](runtime::Model& model, Pipeline& pipeline) {
+      EXPECT_EQ(rows_of(model), want);
+      EXPECT_GT(pipeline.traffic().parts, 10U);
+    };
+    on_ranks::run(ranks, opener(), check, {.grouping = {.width = 2, .least_work = 0}});
+  }
+}
+
 TEST_P(PipelineFamilies, CopyRowsAndSave) {
   const TempDir files;
   const Ids prompt = {3, 17, 5, 9};
