@@ -1,11 +1,10 @@
 #include "pippin/pipeline/group_peers.h"
 
-#include <array>
-#include <cstring>
 #include <new>
 
+#include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
-#include "pippin/engine/run/strided.h"
+#include "pippin/engine/weights/copy_operand.h"
 #include "pippin/pipeline/pipeline.h"
 
 namespace pippin::pipeline {
@@ -43,20 +42,9 @@ std::vector<Operand> dense_form(const std::vector<Operand>& parts, std::byte* by
   return dense;
 }
 
-void copy(const Operand& to, const Operand& from) {
-  if (to.size() == 0) return;
-  const int64_t size = engine::element_size(to.storage);
-  const engine::StridedLoop<2> loop({to, from});
-  const int64_t to_step = loop.inner_strides[0] * size, from_step = loop.inner_strides[1] * size;
-  loop.run(0, loop.outer_count, [&](std::array<std::byte*, 2> at, int64_t count) {
-    if (to_step == size && from_step == size) {
-      std::memcpy(at[0], at[1], static_cast<size_t>(count * size));
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(at[0] + i * to_step, at[1] + i * from_step, static_cast<size_t>(size));
-    }
-  });
+// Copies each operand.
+void copy(const std::vector<Operand>& to, const std::vector<Operand>& from) {
+  for (size_t i = 0; i < to.size(); ++i) engine::copy_operand(to[i], from[i], cpu_features());
 }
 
 }  // namespace
@@ -81,8 +69,7 @@ void GroupPeers::exchange(std::span<const Divided> values) {
   try {
     const std::vector<Operand> own = parts_of(values, index());
     Message message(bytes_of(own));
-    const std::vector<Operand> dense = dense_form(own, message.data());
-    for (size_t i = 0; i < own.size(); ++i) copy(dense[i], own[i]);
+    copy(dense_form(own, message.data()), own);
     std::vector<Message> theirs = pipeline_.exchange(others_, message);
     for (size_t i = 0; i < others_.size(); ++i) take(values, others_[i], theirs[i]);
   } catch (const std::bad_alloc&) {
@@ -96,8 +83,7 @@ void GroupPeers::take(std::span<const Divided> values, int rank, Message& messag
     fail(ErrorCode::Device, "rank {} sent {} bytes of a result, {} are expected", rank,
          message.size(), bytes_of(parts));
   }
-  const std::vector<Operand> dense = dense_form(parts, message.data());
-  for (size_t i = 0; i < parts.size(); ++i) copy(parts[i], dense[i]);
+  copy(parts, dense_form(parts, message.data()));
 }
 
 }  // namespace pippin::pipeline

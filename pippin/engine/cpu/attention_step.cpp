@@ -209,7 +209,7 @@ class AttentionStep : public Step {
   void run_divided(const StepContext& context) const {
     const std::vector<Range> shares = shares_of(*context.peers, context.operands[2].shape[1]);
     const auto own = operands_of_heads(node_, context.operands,
-                                       shares[static_cast<size_t>(context.peers->index())]);
+                                       own_share(*context.peers, context.operands[2].shape[1]));
     attend(node_, kernel_, own, most_scratch(), may_round_, context.pool,
            reinterpret_cast<float*>(context.scratch));
     const int64_t group = context.operands[1].shape[1] / context.operands[2].shape[1];

@@ -234,7 +234,7 @@ class ExpertsStep : public Step {
   // Of the columns of each group, those that this process computes.
   static Range own_columns(const Round& round, int64_t columns, int64_t grain) {
     if (round.peers == nullptr) return {0, columns};
-    return shares_of(*round.peers, columns, grain)[static_cast<size_t>(round.peers->index())];
+    return own_share(*round.peers, columns, grain);
   }
 
   // Takes the other columns of `rows` rows, `stride` apart, from the peers.

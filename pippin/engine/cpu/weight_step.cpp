@@ -21,10 +21,6 @@ WeightStep::WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain
   }
 }
 
-Range WeightStep::own_columns(const Peers& peers) const {
-  return shares_of(peers, all_columns_, grain_)[static_cast<size_t>(peers.index())];
-}
-
 void WeightStep::exchange(const StepContext& context) const noexcept {
   leave_errors(context, [&] {
     const std::vector<Range> shares = shares_of(*context.peers, all_columns_, grain_);

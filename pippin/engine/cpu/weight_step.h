@@ -45,8 +45,9 @@ class WeightStep : public Step {
     const Operand& x = context.operands[num_written];
     const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
     if (is_divided(context.peers, work)) {
-      deal_columns(context, own_columns(*context.peers), work / context.peers->count(), make_worker,
-                   sharing);
+      const Peers& peers = *context.peers;
+      deal_columns(context, own_share(peers, all_columns_, grain_), work / peers.count(),
+                   make_worker, sharing);
       return exchange(context);
     }
     deal_columns(context, {0, all_columns_ * sharing.copies}, work, make_worker, sharing);
@@ -126,7 +127,6 @@ class WeightStep : public Step {
       };
     });
   }
-  Range own_columns(const Peers& peers) const;
   void exchange(const StepContext& context) const noexcept;
   void add_residual(const Operand& y, const Operand& residual, Range rows, Range columns) const;
 

@@ -11,6 +11,10 @@ std::vector<Range> shares_of(const Peers& peers, int64_t count, int64_t grain) {
   return shares;
 }
 
+Range own_share(const Peers& peers, int64_t count, int64_t grain) {
+  return split_range(count, peers.index(), peers.count(), grain);
+}
+
 Operand range_of(const Operand& whole, int axis, Range range) {
   Operand part = whole;
   part.data += range.begin * whole.strides[axis] * element_size(whole.storage);

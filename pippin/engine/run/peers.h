@@ -40,8 +40,9 @@ inline bool is_divided(const Peers* peers, int64_t multiplications) {
   return peers != nullptr && multiplications >= peers->least_work();
 }
 
-// The ranges of the peers, which begin at multiples of `grain`.
+// The ranges of the peers, which begin at multiples of `grain`, and that of this process.
 std::vector<Range> shares_of(const Peers& peers, int64_t count, int64_t grain = 1);
+Range own_share(const Peers& peers, int64_t count, int64_t grain = 1);
 
 // The part of an operand in a range of an axis.
 Operand range_of(const Operand& whole, int axis, Range range);

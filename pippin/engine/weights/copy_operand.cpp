@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pippin/base/numbers/float16.h"
+#include "pippin/engine/run/peers.h"
 #include "pippin/engine/run/strided.h"
 
 namespace pippin::engine {
@@ -159,13 +160,7 @@ void copy_strided(const Operand& to, const Operand& from, ThreadPool& pool) {
   pool.run([&](int part, int parts) {
     const Range share = split_range(to.shape[axis], part, parts);
     if (share.begin == share.end) return;
-    const auto part_of = [&](const Operand& operand) {
-      Operand result = operand;
-      result.data += share.begin * operand.strides[axis] * element_size(operand.storage);
-      result.shape[axis] = share.end - share.begin;
-      return result;
-    };
-    kernels::strided_copy(copy_args(part_of(to), part_of(from)));
+    kernels::strided_copy(copy_args(range_of(to, axis, share), range_of(from, axis, share)));
   });
 }
 
