@@ -73,6 +73,8 @@ TEST(Plan, SaysWhatIsMissing) {
   EXPECT_THAT(error_of({"--bench", "/nonexistent"}, 1), HasSubstr("/nonexistent"));
   EXPECT_THAT(error_of({"--bandwidth", "1G", "--memory", "3M", "--context", "64"}, 1),
               HasSubstr("1 machines of 3"));
+  EXPECT_THAT(error_of({"--bandwidth", "1G", "--machines", "2", "--tensor-parallel", "4"}, 2),
+              HasSubstr("--tensor-parallel 4: --machines 2 are fewer"));
   EXPECT_EQ(error_of({"--bandwidth", "1G", "--context", "513"}, 1),
             "pippin: error: --context 513: the context of " + demo() + " is 512 tokens\n");
 }

@@ -75,6 +75,11 @@ void plan(PlanCommand& command) {
     throw CLI::ValidationError(
         "--bench or --bandwidth is needed: a report of a machine, or the speed of its memory");
   }
+  if (command.machines.tensor_parallel > command.machines.count) {
+    throw CLI::ValidationError(fmt::format("--tensor-parallel {}: --machines {} are fewer",
+                                           command.machines.tensor_parallel,
+                                           command.machines.count));
+  }
   const app::MachineSpeed speed =
       command.bench.empty() ? app::speed_of_bandwidth(command.machines.bandwidth)
                             : app::read_speed(app::read_text(command.bench), command.bench);
