@@ -56,6 +56,8 @@ class StateMemory {
   // The array itself, as long as the state lives, where the host can read and write what runs do;
   // elsewhere empty.
   virtual MutableByteSpan here(size_t /*index*/) const { return {}; }
+  // As State's.
+  virtual std::optional<uint64_t> bytes_present() const { return std::nullopt; }
 };
 
 class State {
@@ -93,6 +95,9 @@ class State {
   // cannot. Throws NotFound.
   MutableByteSpan here(std::string_view name) const;
   uint64_t size_bytes() const;
+  // The memory that the arrays take now, which is less as long as parts were never written. Nothing
+  // on devices that do not tell.
+  std::optional<uint64_t> bytes_present() const { return memory_->bytes_present(); }
 
   // --- for executions ---
 

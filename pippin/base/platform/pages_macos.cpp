@@ -12,6 +12,10 @@ size_t page_size() noexcept {
 // Apple silicon has none, and Intel Macs only for memory reserved in another way.
 void want_huge_pages(void* /*data*/, size_t /*bytes*/) noexcept {}
 
+size_t present_bytes(const void* /*data*/, size_t bytes) noexcept {
+  return bytes;
+}
+
 void drop_file_pages(void* data, size_t bytes) noexcept {
   ::madvise(data, bytes, MADV_DONTNEED);
 }

@@ -46,6 +46,12 @@ MutableByteSpan HostState::here(size_t index) const {
   return {arrays_.at(index)->data(), arrays_.at(index)->size()};
 }
 
+std::optional<uint64_t> HostState::bytes_present() const {
+  uint64_t bytes = 0;
+  for (const auto& array : arrays_) bytes += array->bytes_present();
+  return bytes;
+}
+
 bool HostState::share(size_t index, const StateMemory& from) {
   arrays_.at(index) = static_cast<const HostState&>(from).arrays_.at(index);
   return true;

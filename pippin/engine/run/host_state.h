@@ -1,7 +1,9 @@
 // States in the memory of the CPU.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "pippin/engine/run/memory.h"
@@ -24,6 +26,7 @@ class HostState : public StateMemory {
   bool shares() const override;
   std::unique_ptr<StateMemory> clone() const override;
   MutableByteSpan here(size_t index) const override;
+  std::optional<uint64_t> bytes_present() const override;
 
  private:
   std::vector<std::shared_ptr<Memory>> arrays_;

@@ -54,4 +54,8 @@ void Memory::zero() {
   if (data_ != nullptr && !zero_pages(data_, size_)) std::memset(data_, 0, size_);
 }
 
+uint64_t Memory::bytes_present() const {
+  return data_ != nullptr ? present_bytes(data_, size_) : 0;
+}
+
 }  // namespace pippin::engine

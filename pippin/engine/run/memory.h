@@ -19,7 +19,8 @@ class Memory {
 
   std::byte* data() const { return data_; }  // aligned to pages
   uint64_t size() const { return size_; }
-  void zero();  // returns the pages to the system
+  void zero();
+  uint64_t bytes_present() const;  // that it takes now, in pages
   // Pages of zeros cost the copy nothing either.
   Memory copy(const char* what) const;
 

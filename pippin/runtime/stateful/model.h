@@ -24,8 +24,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "pippin/base/platform/free_memory.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
@@ -34,6 +36,7 @@
 #include "pippin/runtime/package/argmax_head.h"
 #include "pippin/runtime/package/step_runner.h"
 #include "pippin/runtime/package/step_schema.h"
+#include "pippin/runtime/spare_states.h"
 #include "pippin/runtime/steps_in_flight.h"
 
 namespace pippin::runtime {
@@ -83,7 +86,9 @@ class StatefulModel final : public Model, public StepsInFlight {
   bool is_carried(std::string_view state) const;
   // The number of tokens that a state has rows for; 0: it has no rows.
   int64_t cache_rows(const mil::Feature& state) const;
-  engine::State new_state() const { return engine::State(states_, compute_); }
+  engine::State new_state();
+  // Takes the state of a sequence that ends.
+  void keep_state(engine::State&& state) noexcept { spare_states_.keep(std::move(state)); }
 
   // The fewest tokens of the next run of a prompt that ends at `total`.
   int64_t needed(int64_t done, int64_t total);
@@ -129,6 +134,7 @@ class StatefulModel final : public Model, public StepsInFlight {
   engine::ComputeOptions compute_;
   engine::CacheType cache_type_;
   std::vector<mil::Feature> states_;  // as they are stored
+  SpareStates spare_states_{total_memory() / 16};
   int64_t smallest_ = 1;
   std::vector<Form> forms_;
   std::vector<std::string> layers_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pippin/engine/state.h"
@@ -17,6 +18,7 @@ namespace pippin::runtime {
 class StatefulSequence final : public Sequence {
  public:
   explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
+  ~StatefulSequence() override { family_.keep_state(std::move(state_)); }
 
   // Runs one new token of each sequence, in these lanes of a runner for one token, of the function
   // with rows or another.
