@@ -84,9 +84,8 @@ void State::share(size_t index, const State& from) {
 }
 
 void State::reset() {
-  const bool moves = memory_->shares();
   memory_->reset();
-  if (moves) id_ = next_id();
+  id_ = next_id();  // its address may have changed
 }
 
 std::optional<size_t> State::find(std::string_view name) const {

@@ -49,8 +49,6 @@ class StateMemory {
   virtual void copy_rows(size_t index, const StateRows& rows, const StateMemory& from);
   // As State's, of one array. Returns false, and changes nothing, on devices that cannot.
   virtual bool share(size_t /*index*/, const StateMemory& /*from*/) { return false; }
-  // Whether an array is shared now: reset() would replace it.
-  virtual bool shares() const { return false; }
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
   // The array itself, as long as the state lives, where the host can read and write what runs do;
@@ -77,7 +75,8 @@ class State {
   // features: for values that neither writes any more. It is shared until one of the two is reset;
   // devices that cannot share copy it.
   void share(size_t index, const State& from);
-  void reset();  // back to zeros, in memory that is not shared. Throws LimitExceeded
+  // Back to zeros, in memory that is not shared, and with another id. Throws LimitExceeded.
+  void reset();
 
   // Name, element type and shape of each.
   const std::vector<mil::Feature>& features() const { return features_; }

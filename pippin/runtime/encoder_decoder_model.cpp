@@ -118,12 +118,12 @@ std::unique_ptr<FixedPart> EncoderDecoderModel::open_encoder(const std::string& 
   return part;
 }
 
-engine::State EncoderDecoderModel::new_state() const {
+engine::State EncoderDecoderModel::new_state() {
   std::vector<mil::Feature> states;
   for (const mil::FunctionDescription& function : program_.functions) {
     states.insert(states.end(), function.states.begin(), function.states.end());
   }
-  return engine::State(states, compute_);
+  return spare_states_.take(states, compute_);
 }
 
 bool EncoderDecoderModel::is_cross(const mil::Feature& state) {

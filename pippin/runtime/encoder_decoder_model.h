@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/base/threads/thread_pool.h"
@@ -21,6 +22,7 @@
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence.h"
+#include "pippin/runtime/spare_states.h"
 
 namespace pippin::runtime {
 
@@ -34,7 +36,8 @@ class EncoderDecoderModel final : public Model {
   ~EncoderDecoderModel() override;
 
   const EncoderDecoderSchema& schema() const { return schema_; }  // with the options' limits
-  engine::State new_state() const;
+  engine::State new_state();
+  void keep_state(engine::State&& state) noexcept { spare_states_.keep(std::move(state)); }
   // Whether a state belongs to the source.
   static bool is_cross(const mil::Feature& state);
 
@@ -90,6 +93,7 @@ class EncoderDecoderModel final : public Model {
   ThreadPool& pool_;
   engine::ComputeOptions compute_;
   EncoderDecoderSchema schema_;
+  SpareStates spare_states_;
   std::unique_ptr<FixedPart> encoder_;  // runs before encode_; null: encode_ is all
   engine::Execution encode_;
   uint64_t encoded_ = 0;                    // the id of the state that it filled last

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/ranges.h"
@@ -15,6 +16,7 @@ class EncoderDecoderSequence : public Sequence {
  public:
   explicit EncoderDecoderSequence(const std::shared_ptr<EncoderDecoderModel>& model)
       : Sequence(model), family_(*model), state_(model->new_state()) {}
+  ~EncoderDecoderSequence() override { family_.keep_state(std::move(state_)); }
 
   bool has_source() const { return source_ > 0; }
   // Its last token, which is new.

@@ -3,20 +3,17 @@
 #include <new>
 #include <utility>
 
-#include "pippin/base/error.h"
-
 namespace pippin::runtime {
 
-std::optional<engine::State> SpareStates::take() {
-  std::optional<engine::State> state;
-  {
-    const std::lock_guard lock(lock_);
-    if (spares_.empty()) return std::nullopt;
-    state = std::move(spares_.back().state);
-    bytes_ -= spares_.back().bytes;
-    spares_.pop_back();
-  }
-  state->reset();
+engine::State SpareStates::take(const std::vector<mil::Feature>& features,
+                                const engine::ComputeOptions& compute) {
+  std::unique_lock lock(lock_);
+  if (spares_.empty()) return engine::State(features, compute);
+  engine::State state = std::move(spares_.back().state);
+  bytes_ -= spares_.back().bytes;
+  spares_.pop_back();
+  lock.unlock();
+  state.reset();
   return state;
 }
 

@@ -1,25 +1,27 @@
-// States of sequences that have ended, for new ones of the same model: writing to memory for the
-// first time takes a page fault for every few tokens and head.
+// The states of a model's sequences. Those of sequences that have ended are kept for new ones:
+// writing to memory for the first time takes a page fault for every few tokens and head.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <vector>
 
+#include "pippin/base/platform/free_memory.h"
 #include "pippin/engine/state.h"
 
 namespace pippin::runtime {
 
 class SpareStates {
  public:
-  // Keeps at most that many bytes of memory.
+  // Keeps at most `limit` bytes of memory; by default a sixteenth of what the process may use.
+  SpareStates() : SpareStates(total_memory() / 16) {}
   explicit SpareStates(uint64_t limit) : limit_(limit) {}
 
-  // The state kept last, all zeros; nothing if there is none.
-  std::optional<engine::State> take();
-  // Drops it instead if its device does not tell how much memory it takes. `state` has the same
-  // features as the others.
+  // Zeros: the state that was kept last, or a new one. All calls have the same features and
+  // options. Throws LimitExceeded.
+  engine::State take(const std::vector<mil::Feature>& features,
+                     const engine::ComputeOptions& compute);
+  // Of a sequence that ends. Drops it if its device does not tell how much memory it takes.
   void keep(engine::State&& state) noexcept;
 
  private:

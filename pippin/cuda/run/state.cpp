@@ -102,11 +102,6 @@ bool CudaState::share(size_t index, const StateMemory& from) {
   return true;
 }
 
-bool CudaState::shares() const {
-  return std::any_of(arrays_.begin(), arrays_.end(),
-                     [](const auto& array) { return array.use_count() > 1; });
-}
-
 std::unique_ptr<StateMemory> CudaState::clone() const {
   resources_->gpu->enter();
   std::unique_ptr<CudaState> copy(new CudaState(resources_, timeline_));

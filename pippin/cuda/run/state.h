@@ -23,7 +23,6 @@ class CudaState final : public engine::StateMemory {
   void copy_rows(size_t index, const engine::StateRows& rows,
                  const engine::StateMemory& from) override;
   bool share(size_t index, const engine::StateMemory& from) override;
-  bool shares() const override;
   std::unique_ptr<engine::StateMemory> clone() const override;
 
   // --- for executions ---

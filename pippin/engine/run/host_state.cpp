@@ -57,11 +57,6 @@ bool HostState::share(size_t index, const StateMemory& from) {
   return true;
 }
 
-bool HostState::shares() const {
-  return std::any_of(arrays_.begin(), arrays_.end(),
-                     [](const auto& array) { return array.use_count() > 1; });
-}
-
 std::unique_ptr<StateMemory> HostState::clone() const {
   auto copy = std::make_unique<HostState>(std::vector<mil::Feature>());
   copy->arrays_.reserve(arrays_.size());

@@ -23,7 +23,6 @@ class HostState : public StateMemory {
                   uint64_t stride) override;
   void copy_rows(size_t index, const StateRows& rows, const StateMemory& from) override;
   bool share(size_t index, const StateMemory& from) override;
-  bool shares() const override;
   std::unique_ptr<StateMemory> clone() const override;
   MutableByteSpan here(size_t index) const override;
   std::optional<uint64_t> bytes_present() const override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
@@ -46,10 +47,19 @@ void keep_hidden(AnemllShared& shared, const StepRunner& runner, size_t lane, si
 AnemllSequence::AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared)
     : Sequence(std::move(model)),
       shared_(shared),
-      state_(shared.parts.states.features(), shared.options.compute) {}
+      state_(shared.spare_states.take(shared.parts.states.features(), shared.options.compute)) {}
 
+AnemllSequence::~AnemllSequence() {
+  shared_.spare_states.keep(std::move(state_));
+}
+
+// Only the rows of the tokens: others would touch the memory of the whole context.
 void AnemllSequence::copy(const Sequence& other) {
-  state_ = static_cast<const AnemllSequence&>(other).state_.clone();
+  const auto& source = static_cast<const AnemllSequence&>(other);
+  const auto caches = arrays(source.position());
+  for (size_t i = 0; i < caches.size(); ++i) {
+    state_.copy_rows(i, caches[i].filled_rows(), source.state_);
+  }
 }
 
 // Rows are in the order of the tokens unless the sliding window has rotated.

@@ -15,6 +15,7 @@ namespace pippin::runtime {
 class AnemllSequence final : public Sequence {
  public:
   AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared);
+  ~AnemllSequence() override;
 
   // Feeds one new token of each sequence, part after part as in feed(), with one lane per sequence.
   static void feed_together(AnemllShared& shared, std::span<Sequence* const> sequences);

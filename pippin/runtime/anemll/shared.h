@@ -11,6 +11,7 @@
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/package/argmax_head.h"
 #include "pippin/runtime/package/part.h"
+#include "pippin/runtime/spare_states.h"
 
 namespace pippin::runtime {
 
@@ -41,6 +42,7 @@ struct AnemllShared {
   bool rotated_batches = false;
   bool greedy_only = false;
   ArgmaxHead argmax;  // of a greedy-only model
+  SpareStates spare_states;
   // Scratch memory of the current feeding.
   std::vector<float> hidden;
   std::vector<int32_t> padded;

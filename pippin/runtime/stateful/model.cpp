@@ -261,11 +261,6 @@ void StatefulModel::find_logits() {
   }
 }
 
-engine::State StatefulModel::new_state() {
-  if (auto spare = spare_states_.take()) return std::move(*spare);
-  return engine::State(states_, compute_);
-}
-
 void StatefulModel::add_form(std::vector<Form>& forms, const mil::Model& model,
                              const StepSchema& step, mil::SizeRange query) {
   Form form;

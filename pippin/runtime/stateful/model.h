@@ -27,7 +27,6 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/base/platform/free_memory.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
@@ -86,8 +85,7 @@ class StatefulModel final : public Model, public StepsInFlight {
   bool is_carried(std::string_view state) const;
   // The number of tokens that a state has rows for; 0: it has no rows.
   int64_t cache_rows(const mil::Feature& state) const;
-  engine::State new_state();
-  // Takes the state of a sequence that ends.
+  engine::State new_state() { return spare_states_.take(states_, compute_); }
   void keep_state(engine::State&& state) noexcept { spare_states_.keep(std::move(state)); }
 
   // The fewest tokens of the next run of a prompt that ends at `total`.
@@ -134,7 +132,7 @@ class StatefulModel final : public Model, public StepsInFlight {
   engine::ComputeOptions compute_;
   engine::CacheType cache_type_;
   std::vector<mil::Feature> states_;  // as they are stored
-  SpareStates spare_states_{total_memory() / 16};
+  SpareStates spare_states_;
   int64_t smallest_ = 1;
   std::vector<Form> forms_;
   std::vector<std::string> layers_;
