@@ -77,6 +77,12 @@ TEST(Plan, SaysWhatIsMissing) {
               HasSubstr("--tensor-parallel 4: --machines 2 are fewer"));
   EXPECT_EQ(error_of({"--bandwidth", "1G", "--context", "513"}, 1),
             "pippin: error: --context 513: the context of " + demo() + " is 512 tokens\n");
+  EXPECT_EQ(
+      error_of({"--bandwidth", "1G", "--context", "64", "--prompt", "60", "--answer", "5"}, 1),
+      "pippin: error: a prompt of 60 and an answer of 5 tokens: the context is 64\n");
+  // Sizes that are not given fit.
+  EXPECT_EQ(error_of({"--bandwidth", "1G", "--context", "64", "--prompt", "60"}, 0), "");
+  EXPECT_EQ(error_of({"--bandwidth", "1G", "--context", "2"}, 0), "");
 }
 
 }  // namespace

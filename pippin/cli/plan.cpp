@@ -26,7 +26,7 @@ struct PlanCommand {
   std::string model, bench;
   app::Machines machines;
   app::Load load;
-  std::optional<int64_t> context;
+  std::optional<int64_t> context, prompt, answer;
   double network_bits = 1e9, latency_us = 100;
   bool json = false;
 };
@@ -67,6 +67,19 @@ void set_context(int64_t own, PlanCommand& command) {
   context = command.context.value_or(own > 0 ? std::min(context, own) : context);
 }
 
+// A request has to fit the context: its usual sizes are reduced, those that are given are not.
+void set_request(PlanCommand& command) {
+  app::Load& load = command.load;
+  load.answer = command.answer.value_or(std::clamp<int64_t>(
+      load.context - command.prompt.value_or(load.context * 3 / 4), 1, load.answer));
+  load.prompt =
+      command.prompt.value_or(std::clamp<int64_t>(load.context - load.answer, 1, load.prompt));
+  if (load.prompt + load.answer > load.context) {
+    fail(ErrorCode::InvalidArgument, "a prompt of {} and an answer of {} tokens: the context is {}",
+         load.prompt, load.answer, load.context);
+  }
+}
+
 void plan(PlanCommand& command) {
   if (command.machines.memory_bytes == 0) command.machines.memory_bytes = total_memory();
   command.machines.network_bytes_per_second = command.network_bits / 8;
@@ -89,6 +102,7 @@ void plan(PlanCommand& command) {
   }
   const app::ModelShape shape = app::read_shape({command.model, "", {}, show_pulls()});
   set_context(shape.context, command);
+  set_request(command);
   const app::CapacityPlan made = app::plan_capacity(shape, speed, command.machines, command.load);
   print_out(command.json ? plan_json(shape, made)
                          : plan_text(shape, made, command.machines, command.load));
@@ -127,8 +141,10 @@ CLI::App* add_plan_command(CLI::App& app) {
   option("--context", command->context, "N",
          "Tokens of each sequence's cache (the model's context, at most 4096)")
       ->check(between(1));
-  option("--prompt", command->load.prompt, "N", "Tokens of a prompt (512)")->check(between(1));
-  option("--answer", command->load.answer, "N", "Tokens of an answer (128)")->check(between(1));
+  option("--prompt", command->prompt, "N", "Tokens of a prompt (512, or what fits the context)")
+      ->check(between(1));
+  option("--answer", command->answer, "N", "Tokens of an answer (128, or what fits the context)")
+      ->check(between(1));
   option("--requests", command->load.requests, "N", "Requests of a corpus: its time and cost")
       ->check(between(1));
   option("--price", command->machines.price_per_hour, "PRICE", "Price of a machine for an hour")
