@@ -16,12 +16,11 @@
 #include "pippin/base/files/output.h"
 #include "pippin/base/numbers/float16.h"
 #include "pippin/io/npy.h"
-#include "pippin/io/safetensors.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/program.h"
 #include "pippin/models/family/package_part.h"
-#include "pippin/models/models_testing.h"
+#include "tests/coreml_llm_weights.h"
 #include "tests/word_tokenizer.h"
 
 namespace pippin::testing_models {
@@ -34,28 +33,43 @@ constexpr auto kHalf = mil::DataType::Float16;
 constexpr int64_t kHidden = 32, kHeads = 4, kSliding = 8, kFull = 16, kInner = 24, kLayerWidth = 8;
 constexpr int64_t kLayers = 6, kWords = 40;
 constexpr double kEpsilon = 1e-6, kCap = 30;
-constexpr const char* kTokens = "model.embed_tokens.weight";
-constexpr const char* kTokensOfLayers = "model.embed_tokens_per_layer.weight";
+constexpr const char* kTokens = "embed_tokens.weight";
+constexpr const char* kTokensOfLayers = "embed_tokens_per_layer.weight";
 // Layers 0, 2, 4 slide; the last two read the keys and values of layers 2 and 3.
 bool is_full(int64_t layer) {
   return layer % 2 == 1;
 }
 
 constexpr const char* kConfig = R"({
-  "model_type": "gemma4_text", "architectures": ["Gemma4ForCausalLM"], "attention_bias": false,
+  "model_type": "gemma4", "architectures": ["Gemma4ForConditionalGeneration"],
+  "image_token_id": 37, "text_config": {
+  "model_type": "gemma4_text", "attention_bias": false,
   "attention_k_eq_v": false, "enable_moe_block": false, "final_logit_softcapping": 30.0,
   "global_head_dim": 16, "head_dim": 8, "hidden_activation": "gelu_pytorch_tanh",
   "hidden_size": 32, "hidden_size_per_layer_input": 8, "intermediate_size": 24,
   "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention",
                   "sliding_attention", "full_attention"],
-  "max_position_embeddings": 64, "num_attention_heads": 4, "num_hidden_layers": 6,
+  "max_position_embeddings": 128, "num_attention_heads": 4, "num_hidden_layers": 6,
   "num_key_value_heads": 1, "num_kv_shared_layers": 2, "rms_norm_eps": 1e-6,
   "rope_parameters": {
     "full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0,
                        "rope_type": "proportional"},
     "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}},
   "sliding_window": 6, "tie_word_embeddings": true, "use_double_wide_mlp": false,
-  "vocab_size": 40, "vocab_size_per_layer_input": 40})";
+  "vocab_size": 40, "vocab_size_per_layer_input": 40},
+  "vision_config": {
+    "hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2, "num_key_value_heads": 2,
+    "head_dim": 4, "num_hidden_layers": 2, "patch_size": 2, "position_embedding_size": 210,
+    "pooling_kernel_size": 3, "rms_norm_eps": 1e-6}})";
+constexpr const char* kProcessor = R"({
+  "processor_class": "Gemma4Processor", "image_processor": {
+    "image_processor_type": "Gemma4ImageProcessor", "patch_size": 2, "pooling_kernel_size": 3,
+    "max_soft_tokens": 70}})";
+const std::map<std::string, int32_t>& special_tokens() {
+  static const std::map<std::string, int32_t> tokens = {
+      {"<|image|>", 37}, {"<|image>", 38}, {"<image|>", 39}};
+  return tokens;
+}
 
 // Rows of int8 numbers with a factor for each, as the bundle stores them.
 struct Quantized {
@@ -80,45 +94,61 @@ std::map<std::string, Quantized> tables() {
           {kTokensOfLayers, quantized_rows(kWords, kLayers * kLayerWidth, 2)}};
 }
 
-// The weights of a checkpoint as constants of a program.
-class Weights {
- public:
-  explicit Weights(const fs::path& folder)
-      : file_(SafetensorsFile::open(folder / "model.safetensors")) {}
-
-  Array get(const std::string& name) const {
-    const TensorInfo& tensor = *file_->find(name);
-    std::vector<double> values(static_cast<size_t>(tensor.num_elements()));
-    for (size_t i = 0; i < values.size(); ++i) {
-      float value = 0;
-      std::memcpy(&value, tensor.bytes.data() + i * sizeof(float), sizeof(float));
-      values[i] = value;
-    }
-    return array::constant(kHalf, tensor.shape, values, name);
-  }
-
- private:
-  std::shared_ptr<const SafetensorsFile> file_;
-};
-
-Array product(const Array& x, const Array& weight) {
-  return array::matmul(x, weight, false, true);
-}
-
-Array rms(const Array& x) {
-  return x * array::rsqrt(array::reduce_mean(x * x, {-1}, true), kEpsilon);
-}
-
-Array turned(const Array& x, const Array& cos, const Array& sin) {
-  const int64_t half = x.dim(3).constant() / 2;
-  const Array first = array::slice_axis(x, 3, 0, half);
-  const Array second = array::slice_axis(x, 3, half, 2 * half);
-  return x * cos + array::concat({second * -1.0, first}, 3) * sin;
-}
-
 Array widened(const Array& x) {
   const int64_t missing = kFull - x.dim(3).constant();
   return missing == 0 ? x : array::concat({x, array::zeros(kHalf, {1, 1, 1, missing})}, 3);
+}
+
+// Of the tensors of the checkpoint.
+std::map<std::string, std::vector<int64_t>> shapes() {
+  std::map<std::string, std::vector<int64_t>> all;
+  const auto add = [&](const std::string& at, const char* name, std::vector<int64_t> shape) {
+    all[fmt::format("{}{}.weight", at, name)] = std::move(shape);
+  };
+  const std::string text = kTextPrefix, vision = kVisionPrefix;
+  const auto add_layer = [&](const std::string& at, const char* ending, int64_t width,
+                             int64_t inner, int64_t queries, int64_t head, int64_t keys) {
+    const auto matrix = [&](const char* name, int64_t rows, int64_t columns) {
+      add(at, fmt::format("{}{}", name, ending).c_str(), {rows, columns});
+    };
+    for (const char* norm : {"input_layernorm", "post_attention_layernorm",
+                             "pre_feedforward_layernorm", "post_feedforward_layernorm"}) {
+      add(at, norm, {width});
+    }
+    matrix("self_attn.q_proj", queries, width);
+    matrix("self_attn.o_proj", width, queries);
+    add(at, "self_attn.q_norm", {head});
+    if (keys > 0) {
+      matrix("self_attn.k_proj", keys, width);
+      matrix("self_attn.v_proj", keys, width);
+      add(at, "self_attn.k_norm", {head});
+    }
+    matrix("mlp.gate_proj", inner, width);
+    matrix("mlp.up_proj", inner, width);
+    matrix("mlp.down_proj", width, inner);
+  };
+  for (int64_t i = 0; i < kLayers; ++i) {
+    const std::string at = fmt::format("{}layers.{}.", text, i);
+    const int64_t head = is_full(i) ? kFull : kSliding;
+    add_layer(at, "", kHidden, kInner, kHeads * head, head, i < kLayers - 2 ? head : 0);
+    add(at, "per_layer_input_gate", {kLayerWidth, kHidden});
+    add(at, "per_layer_projection", {kHidden, kLayerWidth});
+    add(at, "post_per_layer_input_norm", {kHidden});
+    all[at + "layer_scalar"] = {1};
+  }
+  all[text + kTokens] = {kWords, kHidden};
+  all[text + kTokensOfLayers] = {kWords, kLayers * kLayerWidth};
+  add(text, "per_layer_model_projection", {kLayers * kLayerWidth, kHidden});
+  add(text, "per_layer_projection_norm", {kLayerWidth});
+  add(text, "norm", {kHidden});
+  for (int64_t i = 0; i < kTowerLayers; ++i) {
+    add_layer(fmt::format("{}encoder.layers.{}.", vision, i), ".linear", kTowerWidth, 12,
+              kTowerWidth, kTowerWidth / kTowerHeads, kTowerWidth);
+  }
+  add(vision, "patch_embedder.input_proj", {kTowerWidth, kPatchNumbers});
+  all[vision + "patch_embedder.position_embedding_table"] = {2, kPatchSide, kTowerWidth};
+  add(kProjectorPrefix, "embedding_projection", {kHidden, kTowerWidth});
+  return all;
 }
 
 struct Caches {
@@ -127,22 +157,21 @@ struct Caches {
 
 // The layers of a chunk under construction.
 struct Chunk {
-  Weights weights;
+  BundleWeights weights;
   models::FunctionRecorder recorder;
   std::map<std::string, Array> inputs;
   Caches sliding, full;       // outputs
   std::vector<Array> shared;  // kv13_k, kv13_v, kv14_k, kv14_v
 
-  Chunk(const fs::path& checkpoint) : weights(checkpoint), recorder("main", mil::Opset::CoreML8) {}
+  explicit Chunk(const fs::path& checkpoint)
+      : weights(checkpoint, kTextPrefix, kHalf), recorder("main", mil::Opset::CoreML8) {}
 
   Array input(const std::string& name, std::vector<int64_t> dims) {
     const auto found = inputs.find(name);
     if (found != inputs.end()) return found->second;
     return inputs.emplace(name, recorder.input(name, kHalf, std::move(dims))).first->second;
   }
-  Array normed(const Array& x, const std::string& name) {
-    return rms(x) * weights.get(name + ".weight");
-  }
+  Array normed(const Array& x, const std::string& name) { return weights.normed(x, name); }
   Array layer(int64_t index, const Array& hidden, const Array& rows, int64_t own_slots);
   void attend_to(int64_t index, const Array& x, int64_t slots, Array& keys, Array& values);
 };
@@ -151,7 +180,7 @@ struct Chunk {
 void Chunk::attend_to(int64_t index, const Array& x, int64_t slots, Array& keys, Array& values) {
   const bool full_layer = is_full(index);
   const int64_t size = full_layer ? kFull : kSliding;
-  const std::string at = fmt::format("model.layers.{}.self_attn.", index);
+  const std::string at = fmt::format("layers.{}.self_attn.", index);
   const std::string kind = full_layer ? "full" : "sliding";
   const int64_t length = full_layer ? kBundleContext : kBundleWindow;
   Caches& made = full_layer ? full : sliding;
@@ -181,7 +210,7 @@ Array Chunk::layer(int64_t index, const Array& hidden, const Array& rows, int64_
   const bool full_layer = is_full(index);
   const int64_t size = full_layer ? kFull : kSliding;
   const int64_t length = full_layer ? kBundleContext : kBundleWindow;
-  const std::string at = fmt::format("model.layers.{}.", index);
+  const std::string at = fmt::format("layers.{}.", index);
   const Array x = normed(hidden, at + "input_layernorm");
   const Array cos = input(full_layer ? "cos_f" : "cos_s", {1, 1, 1, size});
   const Array sin = input(full_layer ? "sin_f" : "sin_s", {1, 1, 1, size});
@@ -235,10 +264,10 @@ void write_chunk(const fs::path& checkpoint, const fs::path& path, int64_t begin
   if (first) {
     const Array raw = chunk.input("per_layer_raw", row);
     const Array projected =
-        product(hidden, chunk.weights.get("model.per_layer_model_projection.weight")) *
+        product(hidden, chunk.weights.get("per_layer_model_projection.weight")) *
         (1 / std::sqrt(static_cast<double>(kHidden)));
     const Array by_layer = array::reshape(projected, {1, kLayers, kLayerWidth});
-    const Array normed = chunk.normed(by_layer, "model.per_layer_projection_norm");
+    const Array normed = chunk.normed(by_layer, "per_layer_projection_norm");
     rows = (array::reshape(normed, {1, 1, kLayers * kLayerWidth}) + raw) * std::sqrt(0.5);
   } else {
     rows = chunk.input("per_layer_combined", row);
@@ -256,7 +285,7 @@ void write_chunk(const fs::path& checkpoint, const fs::path& path, int64_t begin
   constexpr const char* kShared[] = {"kv13_k", "kv13_v", "kv14_k", "kv14_v"};
   for (size_t i = 0; i < chunk.shared.size(); ++i) recorder.output(kShared[i], chunk.shared[i]);
   if (last) {
-    const Array x = chunk.normed(hidden, "model.norm");
+    const Array x = chunk.normed(hidden, "norm");
     const Array logits = array::reshape(
         array::tanh(product(x, chunk.weights.get(kTokens)) * (1 / kCap)) * kCap, {1, kWords});
     recorder.output(
@@ -275,7 +304,7 @@ void write_chunk(const fs::path& checkpoint, const fs::path& path, int64_t begin
 void write_angles(const fs::path& folder, const char* kind, int64_t size, double theta,
                   int64_t turning) {
   std::vector<float16> cosines, sines;
-  constexpr int64_t kPositions = 64;
+  constexpr int64_t kPositions = 128;
   for (int64_t position = 0; position < kPositions; ++position) {
     for (int64_t i = 0; i < size; ++i) {
       const int64_t pair = i % (size / 2);
@@ -306,12 +335,9 @@ void write_table(const fs::path& folder, const char* stem, const Quantized& tabl
 }  // namespace
 
 void write_bundle_checkpoint(const fs::path& folder) {
-  models::write_random_model(folder, kConfig, [](const auto& path) { models::build(path); });
-  const auto made = SafetensorsFile::open(folder / "model.safetensors");
+  write_file(folder / "config.json", kConfig);
   std::vector<SafetensorsWriter::Declaration> declarations;
-  for (const TensorInfo& one : made->tensors()) {
-    if (one.name != "unused") declarations.push_back({one.name, one.dtype, one.shape});
-  }
+  for (const auto& [name, shape] : shapes()) declarations.push_back({name, Dtype::F32, shape});
   SafetensorsWriter writer(folder / "model.safetensors", declarations);
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
@@ -325,7 +351,9 @@ void write_bundle_checkpoint(const fs::path& folder) {
     const float scale =
         is_vector ? 0.2F
                   : 1 / std::sqrt(static_cast<float>(count) / static_cast<float>(tensor.shape[0]));
-    const auto found = stored.find(tensor.name);
+    const auto found = std::find_if(stored.begin(), stored.end(), [&](const auto& table) {
+      return tensor.name.ends_with("." + table.first);
+    });
     for (int64_t i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
       const float drawn = (is_vector ? mean : 0.0F) + scale * normal(random);
@@ -338,7 +366,8 @@ void write_bundle_checkpoint(const fs::path& folder) {
     }
   }
   writer.finish();
-  write_word_tokenizer(folder, kWords);
+  write_word_tokenizer(folder, kWords, special_tokens());
+  write_file(folder / "processor_config.json", kProcessor);
 }
 
 void write_bundle(const fs::path& checkpoint, const fs::path& folder, BundleLayout layout) {
@@ -346,7 +375,7 @@ void write_bundle(const fs::path& checkpoint, const fs::path& folder, BundleLayo
   const fs::path chunks = three ? folder / "swa" : folder;
   fs::create_directories(chunks);
   fs::create_directories(folder / "hf_model");
-  write_word_tokenizer(folder / "hf_model", kWords);
+  write_word_tokenizer(folder / "hf_model", kWords, special_tokens());
   write_file(folder / "hf_model" / "config.json", kConfig);
   write_file(folder / "model_config.json",
              fmt::format(R"({{"model_name": "tiny", "architecture": "gemma4", "hidden_size": {},

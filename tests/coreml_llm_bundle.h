@@ -7,13 +7,15 @@
 
 namespace pippin::testing_models {
 
-// Its words are w0 to w39.
-inline constexpr int64_t kBundleContext = 24, kBundleWindow = 6;
+// Its words are w0 to w36, and the tokens of images.
+inline constexpr int64_t kBundleContext = 96, kBundleWindow = 6;
 
 void write_bundle_checkpoint(const std::filesystem::path& folder);
 // The packages of such a checkpoint: four, in the folder, or three, in swa/.
 enum class BundleLayout { Four, Three };
 void write_bundle(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                   BundleLayout layout);
+// The vision tower of the checkpoint, for up to 70 rows of an image, as a package.
+void write_bundle_tower(const std::filesystem::path& checkpoint, const std::filesystem::path& path);
 
 }  // namespace pippin::testing_models

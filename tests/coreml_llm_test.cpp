@@ -33,6 +33,7 @@
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/sequence.h"
 #include "tests/coreml_llm_bundle.h"
+#include "tests/coreml_llm_fixture.h"
 
 namespace pippin {
 namespace {
@@ -40,43 +41,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing_models::BundleLayout;
 using testing_models::kBundleContext;
-using Ids = std::vector<int32_t>;
-
-runtime::LoadedModel open(const fs::path& path) {
-  app::ModelChoice choice;
-  choice.path = path.string();
-  choice.load.threads = 1;
-  return app::open_model(choice);
-}
-
-int32_t best_of(std::span<const float> logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-// The greedy continuation, up to the context of the bundle.
-Ids continuation(runtime::Sequence& sequence, const Ids& prompt) {
-  Ids ids = {best_of(sequence.prefill(prompt))};
-  while (sequence.position() < kBundleContext) ids.push_back(best_of(sequence.decode(ids.back())));
-  return ids;
-}
-
-Ids continuation(const fs::path& path, const Ids& prompt) {
-  return continuation(*open(path).model->new_sequence(), prompt);
-}
-
-class CoreMlLlm : public testing::Test {
- protected:
-  void SetUp() override {
-    fs::create_directory(folder_ / "checkpoint");
-    testing_models::write_bundle_checkpoint(folder_ / "checkpoint");
-  }
-  fs::path write(const char* name, BundleLayout layout) {
-    testing_models::write_bundle(folder_ / "checkpoint", folder_ / name, layout);
-    return folder_ / name;
-  }
-
-  TempDir folder_;
-};
+using namespace testing_coreml_llm;
 
 // Random tokens, beyond the window of the sliding layers, up to the last position.
 TEST_F(CoreMlLlm, ChoosesTheTokensOfTheCheckpoint) {
@@ -137,7 +102,7 @@ TEST_F(CoreMlLlm, KeepsItsSequencesApart) {
   EXPECT_EQ(fork->greedy_token(), expected.back());
   one->reset();
   EXPECT_EQ(continuation(*one, {3, 17, 22}), expected);
-  EXPECT_ERROR(one->decode(1), ErrorCode::LimitExceeded, "24");
+  EXPECT_ERROR(one->decode(1), ErrorCode::LimitExceeded, "96");
   // A logit of the chosen token alone.
   other->reset();
   const auto logits = other->prefill(Ids{3, 17, 22});
@@ -153,15 +118,15 @@ TEST_F(CoreMlLlm, NamesFilesThatDoNotFit) {
     text.replace(text.find(from), from.size(), to);
     write_file(bundle / "model_config.json", text);
   };
-  with("\"context_length\": 24", "\"context_length\": 23");
+  with("\"context_length\": 96", "\"context_length\": 95");
   EXPECT_ERROR(open(bundle), ErrorCode::InvalidFile,
-               "'update_mask' takes 24 elements, model_config.json and the tables have 23");
+               "'update_mask' takes 96 elements, model_config.json and the tables have 95");
   with("\"vocab_size\": 40", "\"vocab_size\": 41");
   EXPECT_ERROR(open(bundle), ErrorCode::InvalidFile,
                "embed_tokens_q8.bin: 1280 bytes, 41 rows of 32 are expected");
   with("\"architecture\": \"gemma4\"", "\"architecture\": \"lfm2\"");
   EXPECT_ERROR(open(bundle), ErrorCode::Unsupported, "architecture 'lfm2' is not supported");
-  with("\"context_length\": 24, ", "");
+  with("\"context_length\": 96, ", "");
   EXPECT_ERROR(open(bundle), ErrorCode::InvalidFile, "context_length");
   with("\"per_layer_dim\": 8, ", "");
   EXPECT_ERROR(open(bundle), ErrorCode::InvalidFile, "1920 bytes, 40 rows of 1536 are expected");
@@ -247,7 +212,7 @@ TEST_F(CoreMlLlm, TellsWhatItDoesNotUse) {
   const fs::path chunk = bundle / "swa" / "chunk1.mlpackage";
   fs::create_directory(bundle / "prefill");
   for (const char* other :
-       {"vision.mlpackage", "swa/prefill_chunk1.mlpackage", "prefill/chunk1.mlpackage"}) {
+       {"vision_video.mlpackage", "swa/prefill_chunk1.mlpackage", "prefill/chunk1.mlpackage"}) {
     fs::copy(chunk, bundle / other, fs::copy_options::recursive);
   }
   mil::Model model = mil::read_package(chunk);
@@ -259,9 +224,8 @@ TEST_F(CoreMlLlm, TellsWhatItDoesNotUse) {
   const Ids expected = continuation(folder_ / "checkpoint", {5, 7});
   EXPECT_EQ(continuation(bundle, {5, 7}), expected);
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_THAT(lines[0], testing::EndsWith("three: runs texts token by token, and does not use "
-                                          "vision, swa/prefill_chunk1, prefill/, "
-                                          "verify_qK of chunk1"));
+  EXPECT_THAT(lines[0], testing::EndsWith("three: does not use vision_video, swa/prefill_chunk1, "
+                                          "prefill/, verify_qK of chunk1"));
 }
 
 TEST_F(CoreMlLlm, RejectsWhatItDoesNotSupport) {

@@ -8,10 +8,17 @@
 //   embed_tokens_per_layer_*     the same for all layers, with per_layer_embed_scale
 //   cos_sliding.npy, sin_sliding.npy, cos_full.npy, sin_full.npy   (positions, features) fp16
 //   hf_model/                    the tokenizer
+//   vision                       if the bundle takes images, their tower; in the folder or in swa/
 //
 // A chunk takes some of the inputs below, outputs of earlier chunks by their names, without the
 // ending "_out" if there is one, and its caches: X_in, of which X_out is the next one. The last
 // chunk gives the most likely token and its logit.
+//
+// The tower takes an image as all its patches of (side, side, 3) numbers from 0 to 1 and their
+// columns and rows, and gives its rows, which stand for tokens, before those of the free places:
+//
+//   pixel_values (1, patches, 3 * side * side) fp32, pixel_position_ids (1, patches, 2) int32: -1
+//   for free places; image_features (1, rows, hidden_size)
 #pragma once
 
 #include <cstdint>
@@ -38,6 +45,12 @@ inline constexpr int64_t kLayerWidth = 256;  // per_layer_dim
 
 inline constexpr const char* kTokenTable = "embed_tokens";
 inline constexpr const char* kLayerTable = "embed_tokens_per_layer";
+// The token whose row of that table an image's rows have, as in transformers: padding.
+// CoreML-LLM's own runner has zeros in its place.
+inline constexpr int32_t kImageLayerToken = 0;
+
+inline constexpr const char* kVisionPart = "vision";
+inline constexpr const char* kPatchPlaces = "pixel_position_ids";
 
 // Inputs, for the token at a position p of W or fewer visible tokens in sliding layers.
 inline constexpr const char* kHidden = "hidden_states";       // its embedding

@@ -24,7 +24,7 @@ std::optional<VisionPasses> passes_of_shape(VisionPasses passes, const VisionSha
     // The rows of a pass are those of its tiles in order, so their indices stay the same.
     const int64_t tiles = is_whole ? 1 : pass.shape.pixels.front();
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      divided.push_back({shape, pass.first + tile * numbers, pass.further});
+      divided.push_back({shape, pass.first + tile * numbers, pass.further, pass.integers});
     }
   }
   passes.passes = std::move(divided);

@@ -26,6 +26,11 @@ struct VisionShape {
   }
 };
 
+// An input of integers of a program, and the entry of ImageInputs::sizes that it takes.
+struct VisionIntegers {
+  std::string input, size;
+};
+
 // One run of a program.
 struct VisionPass {
   VisionShape shape;
@@ -33,6 +38,8 @@ struct VisionPass {
   int64_t first = 0;
   // Which of ImageInputs::further they are; empty: pixel_values.
   std::string further = {};
+  // Of programs that take images of several sizes.
+  std::vector<VisionIntegers> integers = {};
 };
 
 // Rows that stand next to each other in the prompt.

@@ -180,6 +180,7 @@ LoadedModel open_model(const ModelChoice& given) {
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   runtime::FoundPackages packages = runtime::find_packages(choice.path);
   const fs::path tower = packages.vision;
+  const fs::path bundle = packages.coreml_llm.vision_folder;
   if (!choice.load.run_adapters.empty()) {
     LoadedModel loaded =
         runtime::load_model([&] { return build_packages(choice, packages); },
@@ -191,6 +192,7 @@ LoadedModel open_model(const ModelChoice& given) {
   LoadedModel loaded = runtime::load_model(std::move(packages), text, choice.load);
   if (loaded.model->source()) refuse_speech(given);
   if (!tower.empty()) open_package_images(choice.path, tower, choice.load.compute, loaded);
+  if (!bundle.empty()) open_bundle_images(bundle, choice.load.compute, loaded);
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/models/vision/fastvlm.h"
 #include "pippin/models/vision/vision_model.h"
+#include "pippin/runtime/vision/coreml_llm_tower.h"
 #include "pippin/runtime/vision/package_tower.h"
 
 namespace pippin::app {
@@ -19,15 +20,23 @@ runtime::VisionTowerOptions tower_options(const engine::ComputeOptions& compute)
   return options;
 }
 
-// `open` returns the tower.
+// `open` returns the input of images.
 template <typename Open>
-void set_images(const fs::path& folder, runtime::LoadedModel& model, const Open& open) try {
-  model.images = std::make_shared<runtime::ImageInput>(
-      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder), open(),
-      model.model->context(), image::ImageProcessor::open_video(folder));
+void set_images(runtime::LoadedModel& model, const Open& open) try {
+  model.images = open();
 } catch (const Error& error) {
   if (error.code() != ErrorCode::Unsupported) throw;
   model.images_error = error;  // texts still work
+}
+
+// The same with the processor of a folder; `open` returns the tower.
+template <typename Open>
+void set_images(const fs::path& folder, runtime::LoadedModel& model, const Open& open) {
+  set_images(model, [&] {
+    return std::make_shared<runtime::ImageInput>(
+        image::ImageProcessor::open(folder), image::ImagePrompt::open(folder), open(),
+        model.model->context(), image::ImageProcessor::open_video(folder));
+  });
 }
 
 }  // namespace
@@ -84,6 +93,19 @@ void open_package_images(const fs::path& folder, const fs::path& tower,
     return std::make_unique<runtime::VisionTower>(
         runtime::package_programs(tower, models::vision_passes(folder)), model.pool,
         tower_options(compute));
+  });
+}
+
+void open_bundle_images(const fs::path& folder, const engine::ComputeOptions& compute,
+                        runtime::LoadedModel& model) {
+  set_images(model, [&] {
+    runtime::CoreMlLlmTower tower =
+        runtime::open_coreml_llm_tower(folder, model.model->rows().value().width);
+    return std::make_shared<runtime::ImageInput>(
+        std::move(tower.processor), std::move(tower.prompt),
+        std::make_unique<runtime::VisionTower>(std::move(tower.programs), model.pool,
+                                               tower_options(compute)),
+        model.model->context());
   });
 }
 

@@ -38,4 +38,9 @@ void open_images(const std::filesystem::path& folder, const engine::ComputeOptio
 void open_package_images(const std::filesystem::path& folder, const std::filesystem::path& tower,
                          const engine::ComputeOptions& compute, runtime::LoadedModel& model);
 
+// The same for CoreML-LLM's bundle and the folder of its tower, which has the sizes of the image
+// processor. Throws InvalidFile for a tower of another width than the language model.
+void open_bundle_images(const std::filesystem::path& folder, const engine::ComputeOptions& compute,
+                        runtime::LoadedModel& model);
+
 }  // namespace pippin::app

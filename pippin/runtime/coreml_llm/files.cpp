@@ -29,20 +29,21 @@ bool has_package(const fs::path& folder, const char* stem) {
   return fs::is_directory(folder) && PackageFolder(folder).contains(stem);
 }
 
-// The folder that has the first chunk; empty if none has.
-fs::path chunk_folder(const fs::path& root) {
-  for (const fs::path& place : {root, root / coreml_llm::kChunkFolder}) {
-    if (has_package(place, coreml_llm::kFirstChunk)) return place;
+// The root or that folder in it, whichever has the package first; empty if none has.
+fs::path folder_of(const char* stem, const fs::path& root, const char* folder) {
+  for (const fs::path& place : {root, root / folder}) {
+    if (has_package(place, stem)) return place;
   }
   return {};
 }
 
-// The folder whose chunks keep their caches in states; empty without one.
+fs::path chunk_folder(const fs::path& root) {
+  return folder_of(coreml_llm::kFirstChunk, root, coreml_llm::kChunkFolder);
+}
+
+// That of chunks with their caches in states.
 fs::path stateful_folder(const fs::path& root) {
-  for (const fs::path& place : {root, root / coreml_llm::kStatefulFolder}) {
-    if (has_package(place, coreml_llm::kFirstStatefulChunk)) return place;
-  }
-  return {};
+  return folder_of(coreml_llm::kFirstStatefulChunk, root, coreml_llm::kStatefulFolder);
 }
 
 bool is_chunk(const std::string& stem) {
@@ -61,7 +62,7 @@ std::vector<std::string> unused_packages(const CoreMlLlmFiles& files) {
   if (files.chunk_folder != files.root) places.push_back(files.chunk_folder);
   for (const fs::path& place : places) {
     for (const std::string& stem : PackageFolder(place).stems()) {
-      if (is_chunk(stem)) continue;
+      if (is_chunk(stem) || stem == coreml_llm::kVisionPart) continue;
       unused.push_back((place / stem).lexically_relative(files.root).generic_string());
     }
   }
@@ -99,7 +100,7 @@ CoreMlLlmFiles find_coreml_llm_files(const fs::path& root) {
     fail(ErrorCode::Unsupported, "{}: architecture '{}' is not supported (supported: {})",
          (root / coreml_llm::kConfigFile).string(), architecture, coreml_llm::kArchitecture);
   }
-  CoreMlLlmFiles files{root, chunk_folder(root), {}, {}};
+  CoreMlLlmFiles files{root, chunk_folder(root), {}, {}, {}};
   if (files.chunk_folder.empty()) {
     fail(ErrorCode::Unsupported,
          "{}: chunks with states ('{}') are not supported (supported: '{}', caches as inputs)",
@@ -117,6 +118,7 @@ CoreMlLlmFiles find_coreml_llm_files(const fs::path& root) {
       fail(ErrorCode::NotFound, "{}: there is no package '{}'", files.chunk_folder.string(), chunk);
     }
   }
+  files.vision_folder = folder_of(coreml_llm::kVisionPart, root, coreml_llm::kChunkFolder);
   files.unused = unused_packages(files);
   return files;
 }

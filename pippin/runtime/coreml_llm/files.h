@@ -10,9 +10,10 @@ namespace pippin::runtime {
 
 struct CoreMlLlmFiles {
   std::filesystem::path root;
-  std::filesystem::path chunk_folder;  // the root, or a folder in it
-  std::vector<std::string> chunks;     // stems, in order
-  std::vector<std::string> unused;     // packages for images, sound and batches
+  std::filesystem::path chunk_folder;   // the root, or a folder in it
+  std::vector<std::string> chunks;      // stems, in order
+  std::filesystem::path vision_folder;  // that of the vision tower; empty without one
+  std::vector<std::string> unused;      // packages for videos, sound and batches
 };
 
 // Whether a folder has such a configuration and a first chunk, also one with states.

@@ -16,7 +16,8 @@ class CoreMlLlmModel final : public Model {
   explicit CoreMlLlmModel(std::unique_ptr<CoreMlLlmShared> shared) : shared_(std::move(shared)) {
     tell({.context = shared_->context,
           .vocab_size = shared_->sizes.vocabulary,
-          .capabilities = {.fork = true, .many_sequences = true, .greedy_only = true}});
+          .capabilities = {.fork = true, .many_sequences = true, .greedy_only = true},
+          .rows = RowForm{.width = shared_->sizes.hidden}});
   }
 
  protected:

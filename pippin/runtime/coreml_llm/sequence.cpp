@@ -6,8 +6,11 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/families/coreml_llm.h"
 
 namespace pippin::runtime {
+
+namespace coreml_llm = families::coreml_llm;
 
 CoreMlLlmSequence::CoreMlLlmSequence(std::shared_ptr<Model> model, CoreMlLlmShared& shared)
     : Sequence(std::move(model)), shared_(shared), lane_(shared.take_lane()) {
@@ -53,10 +56,10 @@ void CoreMlLlmSequence::fill(CoreMlLlmInput kind, int32_t id, int64_t position,
   constexpr float kMasked = -std::numeric_limits<float>::infinity();
   switch (kind) {
     case CoreMlLlmInput::Hidden:
-      shared_.tokens.copy_row(id, target);
+      copy_embedding(id, position, target);
       return;
     case CoreMlLlmInput::LayerRow:
-      shared_.layers.copy_row(id, target);
+      shared_.layers.copy_row(id < 0 ? coreml_llm::kImageLayerToken : id, target);
       return;
     case CoreMlLlmInput::FullMask:
       std::fill(target.begin(), target.end(), kMasked);
@@ -78,6 +81,14 @@ void CoreMlLlmSequence::fill(CoreMlLlmInput kind, int32_t id, int64_t position,
       std::copy(row.begin(), row.end(), target.begin());
     }
   }
+}
+
+void CoreMlLlmSequence::copy_embedding(int32_t id, int64_t position,
+                                       std::span<float> target) const {
+  if (id >= 0) return shared_.tokens.copy_row(id, target);
+  const RowRun& run = *runs().at(position);
+  const auto first = run.rows->values.begin() + (position - run.begin) * std::ssize(target);
+  std::copy(first, first + std::ssize(target), target.begin());
 }
 
 void CoreMlLlmSequence::take_row(std::span<float> target) {

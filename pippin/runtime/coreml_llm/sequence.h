@@ -26,6 +26,7 @@ class CoreMlLlmSequence final : public Sequence {
  private:
   void run_token(int32_t id, int64_t position);
   void fill(CoreMlLlmInput kind, int32_t id, int64_t position, std::span<float> target) const;
+  void copy_embedding(int32_t id, int64_t position, std::span<float> target) const;
   void take_row(std::span<float> target);
 
   CoreMlLlmShared& shared_;

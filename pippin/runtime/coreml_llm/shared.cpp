@@ -103,8 +103,7 @@ CoreMlLlmShared::CoreMlLlmShared(PackageFolder given_folder, const CoreMlLlmFile
     connect(i);
   }
   if (!unused.empty()) {
-    log_warn("{}: runs texts token by token, and does not use {}", files.root.string(),
-             fmt::join(unused, ", "));
+    log_warn("{}: does not use {}", files.root.string(), fmt::join(unused, ", "));
   }
   find_choice();
 }

@@ -45,6 +45,15 @@ std::span<const float> pixels_of(const image::VisionPass& pass, const image::Ima
   return found->second.values;
 }
 
+const std::vector<int64_t>& integers_of(const image::VisionIntegers& one,
+                                        const image::ImageInputs& inputs) {
+  const auto found = inputs.sizes.find(one.size);
+  if (found == inputs.sizes.end()) {
+    fail(ErrorCode::Internal, "a pass reads {}, which is not among the inputs", one.size);
+  }
+  return found->second.values;
+}
+
 // The run's rows, of the rows of all passes.
 std::vector<float> rows_of(const image::VisionRun& run, const std::vector<float>& all,
                            int64_t width) {
@@ -85,7 +94,19 @@ struct VisionTower::Planned {
         execution(plan_of_shape(model, shape, options.compute), pool),
         input(find_port(execution.plan().inputs(), kPixels)),
         output(find_port(execution.plan().outputs(), kRows)) {
-    execution.bind({shape.pixels}, state);
+    auto shapes = declared_shapes(execution.plan(), model.description(families::kMain));
+    shapes.at(input) = shape.pixels;
+    execution.bind(shapes, state);
+  }
+
+  void put(const std::string& name, const std::vector<int64_t>& integers) {
+    const std::span<int32_t> target =
+        execution.int_input(find_port(execution.plan().inputs(), name));
+    if (integers.size() != target.size()) {
+      fail(ErrorCode::Internal, "'{}' takes {} integers, the image has {}", name, target.size(),
+           integers.size());
+    }
+    for (size_t i = 0; i < target.size(); ++i) target[i] = static_cast<int32_t>(integers[i]);
   }
 
   // Of rows; valid until the next run.
@@ -140,6 +161,9 @@ std::string VisionTower::digest_of(const image::ImageInputs& inputs,
     digest.update(as_byte_span(program_digest(pass.shape)));
     add_numbers(digest, std::span<const int64_t>(&pass.first, 1));
     add_numbers(digest, std::span<const char>(pass.further));
+    for (const image::VisionIntegers& one : pass.integers) {
+      add_numbers(digest, std::span<const int64_t>(integers_of(one, inputs)));
+    }
   }
   add_numbers(digest, std::span<const float>(inputs.pixel_values.values));
   for (const auto& [name, array] : inputs.further) {
@@ -198,6 +222,7 @@ VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
       fail(ErrorCode::Internal, "a pass reads {} numbers from {} on, the image has {}", size, first,
            pixels.size());
     }
+    for (const auto& one : pass.integers) plan.put(one.input, integers_of(one, inputs));
     const std::span<const float> rows = plan.run(pixels.subspan(first, size));
     if (width != 0 && plan.width() != width) {
       fail(ErrorCode::Internal, "rows of {} and of {} numbers", width, plan.width());
