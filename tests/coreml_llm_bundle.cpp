@@ -1,6 +1,7 @@
 #include "tests/coreml_llm_bundle.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -31,11 +32,11 @@ using array::Array;
 
 constexpr auto kHalf = mil::DataType::Float16;
 constexpr int64_t kHidden = 32, kHeads = 4, kSliding = 8, kFull = 16, kInner = 24, kLayerWidth = 8;
-constexpr int64_t kLayers = 6, kWords = 40;
+constexpr int64_t kLayers = 8, kWords = 40;
 constexpr double kEpsilon = 1e-6, kCap = 30;
 constexpr const char* kTokens = "embed_tokens.weight";
 constexpr const char* kTokensOfLayers = "embed_tokens_per_layer.weight";
-// Layers 0, 2, 4 slide; the last two read the keys and values of layers 2 and 3.
+// Layers 0, 2, 4 and 6 slide; the last two read the keys and values of layers 4 and 5.
 bool is_full(int64_t layer) {
   return layer % 2 == 1;
 }
@@ -48,8 +49,8 @@ constexpr const char* kConfig = R"({
   "global_head_dim": 16, "head_dim": 8, "hidden_activation": "gelu_pytorch_tanh",
   "hidden_size": 32, "hidden_size_per_layer_input": 8, "intermediate_size": 24,
   "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention",
-                  "sliding_attention", "full_attention"],
-  "max_position_embeddings": 128, "num_attention_heads": 4, "num_hidden_layers": 6,
+                  "sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+  "max_position_embeddings": 128, "num_attention_heads": 4, "num_hidden_layers": 8,
   "num_key_value_heads": 1, "num_kv_shared_layers": 2, "rms_norm_eps": 1e-6,
   "rope_parameters": {
     "full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0,
@@ -155,16 +156,20 @@ struct Caches {
   std::vector<Array> keys, values;  // of a chunk's layers, in order
 };
 
-// The layers of a chunk under construction.
+// The layers of a chunk under construction, for one token with caches or for a batch.
 struct Chunk {
+  int64_t tokens;
   BundleWeights weights;
   models::FunctionRecorder recorder;
   std::map<std::string, Array> inputs;
   Caches sliding, full;       // outputs
   std::vector<Array> shared;  // kv13_k, kv13_v, kv14_k, kv14_v
 
-  explicit Chunk(const fs::path& checkpoint)
-      : weights(checkpoint, kTextPrefix, kHalf), recorder("main", mil::Opset::CoreML8) {}
+  Chunk(const fs::path& checkpoint, int64_t its_tokens)
+      : tokens(its_tokens),
+        weights(checkpoint, kTextPrefix, kHalf),
+        recorder("main", mil::Opset::CoreML8) {}
+  bool is_batch() const { return tokens > 1; }
 
   Array input(const std::string& name, std::vector<int64_t> dims) {
     const auto found = inputs.find(name);
@@ -172,6 +177,10 @@ struct Chunk {
     return inputs.emplace(name, recorder.input(name, kHalf, std::move(dims))).first->second;
   }
   Array normed(const Array& x, const std::string& name) { return weights.normed(x, name); }
+  Array heads(const Array& x, const std::string& name, int64_t count, int64_t size) {
+    const Array made = product(x, weights.get(name + ".weight"));
+    return array::transpose(array::reshape(made, {1, tokens, count, size}), {0, 2, 1, 3});
+  }
   Array layer(int64_t index, const Array& hidden, const Array& rows, int64_t own_slots);
   void attend_to(int64_t index, const Array& x, int64_t slots, Array& keys, Array& values);
 };
@@ -185,12 +194,15 @@ void Chunk::attend_to(int64_t index, const Array& x, int64_t slots, Array& keys,
   const int64_t length = full_layer ? kBundleContext : kBundleWindow;
   Caches& made = full_layer ? full : sliding;
   const auto slot = std::ssize(made.keys);
-  const Array cos = input(full_layer ? "cos_f" : "cos_s", {1, 1, 1, size});
-  const Array sin = input(full_layer ? "sin_f" : "sin_s", {1, 1, 1, size});
-  Array k = array::reshape(product(x, weights.get(at + "k_proj.weight")), {1, 1, 1, size});
-  k = turned(normed(k, at + "k_norm"), cos, sin);
-  const Array v =
-      rms(array::reshape(product(x, weights.get(at + "v_proj.weight")), {1, 1, 1, size}));
+  const Array cos = input(full_layer ? "cos_f" : "cos_s", {1, 1, tokens, size});
+  const Array sin = input(full_layer ? "sin_f" : "sin_s", {1, 1, tokens, size});
+  const Array k = turned(normed(heads(x, at + "k_proj", 1, size), at + "k_norm"), cos, sin);
+  const Array v = rms(heads(x, at + "v_proj", 1, size));
+  if (is_batch()) {
+    made.keys.push_back(keys = k);
+    made.values.push_back(values = v);
+    return;
+  }
   const auto updated = [&](const char* letter, const Array& newest) {
     const Array all = input(fmt::format("{}_{}_in", letter, kind), {slots, 1, length, kFull});
     const Array old = array::slice_axis(all, 0, slot, slot + 1);
@@ -209,14 +221,13 @@ void Chunk::attend_to(int64_t index, const Array& x, int64_t slots, Array& keys,
 Array Chunk::layer(int64_t index, const Array& hidden, const Array& rows, int64_t own_slots) {
   const bool full_layer = is_full(index);
   const int64_t size = full_layer ? kFull : kSliding;
-  const int64_t length = full_layer ? kBundleContext : kBundleWindow;
+  const int64_t length = is_batch() ? tokens : full_layer ? kBundleContext : kBundleWindow;
   const std::string at = fmt::format("layers.{}.", index);
   const Array x = normed(hidden, at + "input_layernorm");
-  const Array cos = input(full_layer ? "cos_f" : "cos_s", {1, 1, 1, size});
-  const Array sin = input(full_layer ? "sin_f" : "sin_s", {1, 1, 1, size});
-  Array q =
-      array::reshape(product(x, weights.get(at + "self_attn.q_proj.weight")), {1, kHeads, 1, size});
-  q = turned(normed(q, at + "self_attn.q_norm"), cos, sin);
+  const Array cos = input(full_layer ? "cos_f" : "cos_s", {1, 1, tokens, size});
+  const Array sin = input(full_layer ? "sin_f" : "sin_s", {1, 1, tokens, size});
+  const Array q = turned(
+      normed(heads(x, at + "self_attn.q_proj", kHeads, size), at + "self_attn.q_norm"), cos, sin);
   Array keys = q, values = q;
   if (index < kLayers - 2) {
     attend_to(index, x, own_slots, keys, values);
@@ -232,11 +243,12 @@ Array Chunk::layer(int64_t index, const Array& hidden, const Array& rows, int64_
     keys = input(name + "k", {1, 1, length, size});
     values = input(name + "v", {1, 1, length, size});
   }
-  const Array mask =
-      input(full_layer ? "causal_mask_full" : "causal_mask_sliding", {1, 1, 1, length});
+  const char* const own_mask = full_layer ? "causal_mask_full" : "causal_mask_sliding";
+  const Array mask = input(is_batch() ? "causal_mask" : own_mask, {1, 1, tokens, length});
   const Array scores = array::matmul(q, array::tile(keys, {1, kHeads, 1, 1}), false, true) + mask;
   const Array seen = array::matmul(array::softmax(scores), array::tile(values, {1, kHeads, 1, 1}));
-  const Array joined = array::reshape(array::transpose(seen, {0, 2, 1, 3}), {1, 1, kHeads * size});
+  const Array joined =
+      array::reshape(array::transpose(seen, {0, 2, 1, 3}), {1, tokens, kHeads * size});
   Array h = hidden + normed(product(joined, weights.get(at + "self_attn.o_proj.weight")),
                             at + "post_attention_layernorm");
   const Array m = normed(h, at + "pre_feedforward_layernorm");
@@ -254,38 +266,55 @@ Array Chunk::layer(int64_t index, const Array& hidden, const Array& rows, int64_
   return h * weights.get(at + "layer_scalar");
 }
 
+// The caches of a chunk; of a batch, the keys and values that no later layer shares.
+void add_keys(Chunk& chunk, int64_t begin, int64_t end) {
+  models::FunctionRecorder& recorder = chunk.recorder;
+  if (!chunk.is_batch() && !chunk.sliding.keys.empty()) {
+    recorder.output("K_sliding_out", array::concat(chunk.sliding.keys, 0));
+    recorder.output("V_sliding_out", array::concat(chunk.sliding.values, 0));
+    recorder.output("K_full_out", array::concat(chunk.full.keys, 0));
+    recorder.output("V_full_out", array::concat(chunk.full.values, 0));
+  }
+  if (!chunk.is_batch()) return;
+  for (int64_t i = begin; i < std::min(end, kLayers - 4); ++i) {
+    const Caches& made = is_full(i) ? chunk.full : chunk.sliding;
+    const auto place = static_cast<size_t>((i - begin) / 2);
+    recorder.output(fmt::format("K{}", i - begin), made.keys[place]);
+    recorder.output(fmt::format("V{}", i - begin), made.values[place]);
+  }
+}
+
 // The layers [begin, end).
-void write_chunk(const fs::path& checkpoint, const fs::path& path, int64_t begin, int64_t end) {
-  Chunk chunk(checkpoint);
-  Array hidden = chunk.input("hidden_states", {1, 1, kHidden});
+void write_chunk(const fs::path& checkpoint, const fs::path& path, int64_t begin, int64_t end,
+                 int64_t tokens = 1) {
+  Chunk chunk(checkpoint, tokens);
+  Array hidden = chunk.input("hidden_states", {1, tokens, kHidden});
   const bool first = begin == 0, last = end == kLayers;
-  const std::vector<int64_t> row = {1, 1, kLayers * kLayerWidth};
+  const std::vector<int64_t> row = {1, tokens, kLayers * kLayerWidth};
   Array rows = hidden;
   if (first) {
     const Array raw = chunk.input("per_layer_raw", row);
     const Array projected =
         product(hidden, chunk.weights.get("per_layer_model_projection.weight")) *
         (1 / std::sqrt(static_cast<double>(kHidden)));
-    const Array by_layer = array::reshape(projected, {1, kLayers, kLayerWidth});
+    const Array by_layer = array::reshape(projected, {1, tokens, kLayers, kLayerWidth});
     const Array normed = chunk.normed(by_layer, "per_layer_projection_norm");
-    rows = (array::reshape(normed, {1, 1, kLayers * kLayerWidth}) + raw) * std::sqrt(0.5);
+    rows = (array::reshape(normed, {1, tokens, kLayers * kLayerWidth}) + raw) * std::sqrt(0.5);
   } else {
     rows = chunk.input("per_layer_combined", row);
   }
   const int64_t slots = std::min(end, kLayers - 2) - begin;
   for (int64_t i = begin; i < end; ++i) hidden = chunk.layer(i, hidden, rows, slots / 2);
   models::FunctionRecorder& recorder = chunk.recorder;
-  if (!chunk.sliding.keys.empty()) {
-    recorder.output("K_sliding_out", array::concat(chunk.sliding.keys, 0));
-    recorder.output("V_sliding_out", array::concat(chunk.sliding.values, 0));
-    recorder.output("K_full_out", array::concat(chunk.full.keys, 0));
-    recorder.output("V_full_out", array::concat(chunk.full.values, 0));
-  }
+  add_keys(chunk, begin, end);
   if (first) recorder.output("per_layer_combined_out", rows);
   constexpr const char* kShared[] = {"kv13_k", "kv13_v", "kv14_k", "kv14_v"};
   for (size_t i = 0; i < chunk.shared.size(); ++i) recorder.output(kShared[i], chunk.shared[i]);
   if (last) {
-    const Array x = chunk.normed(hidden, "norm");
+    Array x = chunk.normed(hidden, "norm");
+    if (chunk.is_batch()) {
+      x = array::reduce_sum(x * chunk.input("last_position_mask", {1, tokens, 1}), {1}, true);
+    }
     const Array logits = array::reshape(
         array::tanh(product(x, chunk.weights.get(kTokens)) * (1 / kCap)) * kCap, {1, kWords});
     recorder.output(
@@ -389,14 +418,24 @@ void write_bundle(const fs::path& checkpoint, const fs::path& folder, BundleLayo
   write_table(folder, "embed_tokens_per_layer", stored.at(kTokensOfLayers));
   write_angles(chunks, "sliding", kSliding, 10000, kSliding / 2);
   write_angles(chunks, "full", kFull, 1e6, kFull / 8);
-  write_chunk(checkpoint, chunks / "chunk1.mlpackage", 0, 2);
+  write_chunk(checkpoint, chunks / "chunk1.mlpackage", 0, 4);
   if (three) {
-    write_chunk(checkpoint, chunks / "chunk2_3way.mlpackage", 2, 5);
-    write_chunk(checkpoint, chunks / "chunk3_3way.mlpackage", 5, 6);
+    write_chunk(checkpoint, chunks / "chunk2_3way.mlpackage", 4, 7);
+    write_chunk(checkpoint, chunks / "chunk3_3way.mlpackage", 7, 8);
   } else {
-    write_chunk(checkpoint, chunks / "chunk2.mlpackage", 2, 4);
-    write_chunk(checkpoint, chunks / "chunk3.mlpackage", 4, 5);
-    write_chunk(checkpoint, chunks / "chunk4.mlpackage", 5, 6);
+    write_chunk(checkpoint, chunks / "chunk2.mlpackage", 4, 6);
+    write_chunk(checkpoint, chunks / "chunk3.mlpackage", 6, 7);
+    write_chunk(checkpoint, chunks / "chunk4.mlpackage", 7, 8);
+  }
+}
+
+void write_bundle_prefill(const fs::path& checkpoint, const fs::path& folder, const char* prefix,
+                          int64_t tokens) {
+  fs::create_directories(folder);
+  constexpr std::array<int64_t, 5> kEnds = {0, 4, 6, 7, 8};
+  for (size_t i = 1; i < kEnds.size(); ++i) {
+    write_chunk(checkpoint, folder / fmt::format("{}{}.mlpackage", prefix, i), kEnds[i - 1],
+                kEnds[i], tokens);
   }
 }
 

@@ -15,6 +15,9 @@ void write_bundle_checkpoint(const std::filesystem::path& folder);
 enum class BundleLayout { Four, Three };
 void write_bundle(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                   BundleLayout layout);
+// The packages for batches: PREFIX1 to PREFIX4 in the folder.
+void write_bundle_prefill(const std::filesystem::path& checkpoint,
+                          const std::filesystem::path& folder, const char* prefix, int64_t tokens);
 // The vision tower of the checkpoint, for up to 70 rows of an image, as a package.
 void write_bundle_tower(const std::filesystem::path& checkpoint, const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -46,30 +47,37 @@ fs::path stateful_folder(const fs::path& root) {
   return folder_of(coreml_llm::kFirstStatefulChunk, root, coreml_llm::kStatefulFolder);
 }
 
-bool is_chunk(const std::string& stem) {
-  const auto is_stem = [&](const char* one) { return stem == one; };
-  return std::any_of(std::begin(coreml_llm::kFourChunks), std::end(coreml_llm::kFourChunks),
-                     is_stem) ||
-         std::any_of(std::begin(coreml_llm::kThreeChunks), std::end(coreml_llm::kThreeChunks),
-                     is_stem);
+bool is_one_of(std::span<const char* const> names, const std::string& stem) {
+  return std::any_of(names.begin(), names.end(), [&](const char* one) { return stem == one; });
 }
 
-// Packages of the bundle that do not run, by their paths in it. The other form of the chunks does
-// not count.
+// Packages of the bundle that do not run, by their paths in it. Other forms of the chunks do not
+// count.
 std::vector<std::string> unused_packages(const CoreMlLlmFiles& files) {
   std::vector<std::string> unused;
   std::vector<fs::path> places = {files.root};
   if (files.chunk_folder != files.root) places.push_back(files.chunk_folder);
   for (const fs::path& place : places) {
     for (const std::string& stem : PackageFolder(place).stems()) {
-      if (is_chunk(stem) || stem == coreml_llm::kVisionPart) continue;
+      if (is_one_of(coreml_llm::kFourChunks, stem) || is_one_of(coreml_llm::kThreeChunks, stem) ||
+          is_one_of(coreml_llm::kPrefillChunks, stem) || stem == coreml_llm::kVisionPart) {
+        continue;
+      }
       unused.push_back((place / stem).lexically_relative(files.root).generic_string());
     }
   }
-  if (has_package(files.root / coreml_llm::kPrefillFolder, coreml_llm::kFirstChunk)) {
-    unused.push_back(fmt::format("{}/", coreml_llm::kPrefillFolder));
-  }
   return unused;
+}
+
+void find_prefill(CoreMlLlmFiles& files) {
+  const auto& stems = coreml_llm::kPrefillChunks;
+  files.prefill_folder = folder_of(stems[0], files.root, coreml_llm::kChunkFolder);
+  if (!files.prefill_folder.empty()) {
+    files.prefill.assign(std::begin(stems), std::end(stems));
+  } else if (has_package(files.root / coreml_llm::kPrefillFolder, coreml_llm::kFirstChunk)) {
+    files.prefill_folder = files.root / coreml_llm::kPrefillFolder;
+    files.prefill.assign(std::begin(coreml_llm::kFourChunks), std::end(coreml_llm::kFourChunks));
+  }
 }
 
 int64_t size_of(const Json& config, std::string_view key, std::optional<int64_t> fallback = {}) {
@@ -100,7 +108,7 @@ CoreMlLlmFiles find_coreml_llm_files(const fs::path& root) {
     fail(ErrorCode::Unsupported, "{}: architecture '{}' is not supported (supported: {})",
          (root / coreml_llm::kConfigFile).string(), architecture, coreml_llm::kArchitecture);
   }
-  CoreMlLlmFiles files{root, chunk_folder(root), {}, {}, {}};
+  CoreMlLlmFiles files{root, chunk_folder(root), {}, {}, {}, {}, {}};
   if (files.chunk_folder.empty()) {
     fail(ErrorCode::Unsupported,
          "{}: chunks with states ('{}') are not supported (supported: '{}', caches as inputs)",
@@ -118,6 +126,7 @@ CoreMlLlmFiles find_coreml_llm_files(const fs::path& root) {
       fail(ErrorCode::NotFound, "{}: there is no package '{}'", files.chunk_folder.string(), chunk);
     }
   }
+  find_prefill(files);
   files.vision_folder = folder_of(coreml_llm::kVisionPart, root, coreml_llm::kChunkFolder);
   files.unused = unused_packages(files);
   return files;

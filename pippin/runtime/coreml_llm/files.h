@@ -10,8 +10,10 @@ namespace pippin::runtime {
 
 struct CoreMlLlmFiles {
   std::filesystem::path root;
-  std::filesystem::path chunk_folder;   // the root, or a folder in it
-  std::vector<std::string> chunks;      // stems, in order
+  std::filesystem::path chunk_folder;  // the root, or a folder in it
+  std::vector<std::string> chunks;     // stems, in order
+  std::filesystem::path prefill_folder;
+  std::vector<std::string> prefill;     // the same of the packages for batches; none if empty
   std::filesystem::path vision_folder;  // that of the vision tower; empty without one
   std::vector<std::string> unused;      // packages for videos, sound and batches
 };

@@ -27,6 +27,9 @@ class CoreMlLlmModel final : public Model {
   void add_to(Digest& digest) override {
     digest.update(as_byte_span(std::string_view(families::coreml_llm::kName)));
     for (const CoreMlLlmChunk& chunk : shared_->chunks) chunk.part->add_to(digest);
+    if (shared_->prefill) {
+      for (const CoreMlLlmChunk& chunk : shared_->prefill->chunks()) chunk.part->add_to(digest);
+    }
     shared_->tokens.add_to(digest);
     shared_->layers.add_to(digest);
     for (const AngleTable& table : shared_->angles) table.add_to(digest);

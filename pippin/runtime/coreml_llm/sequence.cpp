@@ -12,6 +12,12 @@ namespace pippin::runtime {
 
 namespace coreml_llm = families::coreml_llm;
 
+namespace {
+
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
 CoreMlLlmSequence::CoreMlLlmSequence(std::shared_ptr<Model> model, CoreMlLlmShared& shared)
     : Sequence(std::move(model)), shared_(shared), lane_(shared.take_lane()) {
   forget();
@@ -24,36 +30,67 @@ CoreMlLlmSequence::~CoreMlLlmSequence() {
 
 void CoreMlLlmSequence::feed(const Feeding& feeding) {
   const auto total = std::ssize(fed());
-  for (int64_t i = feeding.begin; i < total; ++i) {
+  int64_t done = feeding.begin;
+  if (done == 0 && !feeding.wants_every()) {
+    done = shared_.batch(total);
+    const bool is_wanted = done == total && feeding.rows != Rows::None;
+    if (done > 0) run_batch(done, is_wanted);
+    if (is_wanted && done > 0) take_row(shared_.prefill->chunks(), 0, next_row(feeding));
+  }
+  for (; done < total; ++done) {
     check_cancel();
-    run_token(fed()[static_cast<size_t>(i)], i);
+    run_token(fed()[static_cast<size_t>(done)], done);
     const bool is_wanted =
-        feeding.rows == Rows::Every || (feeding.rows != Rows::None && i + 1 == total);
-    if (is_wanted) take_row(next_row(feeding));
+        feeding.rows == Rows::Every || (feeding.rows != Rows::None && done + 1 == total);
+    if (is_wanted) take_row(shared_.chunks, lane_, next_row(feeding));
   }
 }
 
 void CoreMlLlmSequence::run_token(int32_t id, int64_t position) {
-  for (CoreMlLlmChunk& chunk : shared_.chunks) {
-    FixedPart& part = *chunk.part;
-    for (const auto& given : chunk.given) {
-      fill(given.kind, id, position, part.input(given.input, lane_));
-    }
-    for (const auto& route : chunk.routes) {
-      const auto source = shared_.chunks[route.chunk].part->output(route.output, lane_);
-      std::copy(source.begin(), source.end(), part.input(route.input, lane_).begin());
-    }
-    part.execution().run(lane_);
-    for (const auto& cache : chunk.caches) {
+  for (size_t i = 0; i < shared_.chunks.size(); ++i) {
+    shared_.chunks.run(i, lane_, [&](CoreMlLlmInput kind, std::span<float> target) {
+      fill(kind, id, position, target);
+    });
+    FixedPart& part = shared_.chunks.part(i);
+    for (const auto& cache : shared_.chunks[i].caches) {
       const auto next = part.output(cache.output, lane_);
       std::copy(next.begin(), next.end(), part.input(cache.input, lane_).begin());
     }
   }
 }
 
+void CoreMlLlmSequence::run_batch(int64_t count, bool chooses) {
+  shared_.prefill->run(count, lane_, chooses, [&](CoreMlLlmInput kind, std::span<float> target) {
+    check_cancel();
+    fill_batch(kind, count, target);
+  });
+}
+
+// Of the first tokens, `count` of the T that `target` has room for.
+void CoreMlLlmSequence::fill_batch(CoreMlLlmInput kind, int64_t count,
+                                   std::span<float> target) const {
+  const auto tokens = static_cast<size_t>(shared_.prefill->tokens());
+  const size_t width = target.size() / tokens;
+  std::fill(target.begin(), target.end(), 0.0F);
+  switch (kind) {
+    case CoreMlLlmInput::BatchMask:
+      for (size_t row = 0; row < tokens; ++row) {
+        const auto values = target.subspan(row * tokens, tokens);
+        std::fill(values.begin() + static_cast<std::ptrdiff_t>(row) + 1, values.end(), kMasked);
+      }
+      return;
+    case CoreMlLlmInput::LastMask:
+      target[static_cast<size_t>(count - 1)] = 1;
+      return;
+    default:
+      for (size_t row = 0; row < static_cast<size_t>(count); ++row) {
+        fill(kind, fed()[row], static_cast<int64_t>(row), target.subspan(row * width, width));
+      }
+  }
+}
+
 void CoreMlLlmSequence::fill(CoreMlLlmInput kind, int32_t id, int64_t position,
                              std::span<float> target) const {
-  constexpr float kMasked = -std::numeric_limits<float>::infinity();
   switch (kind) {
     case CoreMlLlmInput::Hidden:
       copy_embedding(id, position, target);
@@ -91,15 +128,11 @@ void CoreMlLlmSequence::copy_embedding(int32_t id, int64_t position,
   std::copy(first, first + std::ssize(target), target.begin());
 }
 
-void CoreMlLlmSequence::take_row(std::span<float> target) {
-  FixedPart& last = *shared_.chunks.back().part;
-  const int32_t id = last.execution().int_output(shared_.token, lane_)[0];
-  if (id < 0 || id >= shared_.sizes.vocabulary) {
-    fail(ErrorCode::InvalidFile, "{}: chose token {} of {}", last.name(), id,
-         shared_.sizes.vocabulary);
-  }
-  std::fill(target.begin(), target.end(), -std::numeric_limits<float>::infinity());
-  target[static_cast<size_t>(id)] = shared_.logit ? last.output(*shared_.logit, lane_)[0] : 0;
+void CoreMlLlmSequence::take_row(const CoreMlLlmChunks& chunks, size_t lane,
+                                 std::span<float> target) {
+  const auto [id, logit] = chunks.choice(lane, shared_.sizes.vocabulary);
+  std::fill(target.begin(), target.end(), kMasked);
+  target[static_cast<size_t>(id)] = logit;
   greedy_token_ = id;
 }
 
@@ -114,7 +147,7 @@ int64_t CoreMlLlmSequence::give_up(int64_t /*before*/) {
 }
 
 void CoreMlLlmSequence::forget() {
-  for (CoreMlLlmChunk& chunk : shared_.chunks) {
+  for (const CoreMlLlmChunk& chunk : shared_.chunks) {
     for (const auto& cache : chunk.caches) {
       const auto values = chunk.part->input(cache.input, lane_);
       std::fill(values.begin(), values.end(), 0.0F);
@@ -124,7 +157,7 @@ void CoreMlLlmSequence::forget() {
 
 void CoreMlLlmSequence::copy(const Sequence& other) {
   const size_t from = static_cast<const CoreMlLlmSequence&>(other).lane_;
-  for (CoreMlLlmChunk& chunk : shared_.chunks) {
+  for (const CoreMlLlmChunk& chunk : shared_.chunks) {
     for (const auto& cache : chunk.caches) {
       const auto source = chunk.part->input(cache.input, from);
       std::copy(source.begin(), source.end(), chunk.part->input(cache.input, lane_).begin());

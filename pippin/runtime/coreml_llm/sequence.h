@@ -27,7 +27,9 @@ class CoreMlLlmSequence final : public Sequence {
   void run_token(int32_t id, int64_t position);
   void fill(CoreMlLlmInput kind, int32_t id, int64_t position, std::span<float> target) const;
   void copy_embedding(int32_t id, int64_t position, std::span<float> target) const;
-  void take_row(std::span<float> target);
+  void run_batch(int64_t count, bool chooses);
+  void fill_batch(CoreMlLlmInput kind, int64_t count, std::span<float> target) const;
+  void take_row(const CoreMlLlmChunks& chunks, size_t lane, std::span<float> target);
 
   CoreMlLlmShared& shared_;
   size_t lane_;

@@ -3,51 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "pippin/base/threads/thread_pool.h"
+#include "pippin/runtime/coreml_llm/chunks.h"
 #include "pippin/runtime/coreml_llm/files.h"
+#include "pippin/runtime/coreml_llm/prefill.h"
 #include "pippin/runtime/coreml_llm/tables.h"
 #include "pippin/runtime/load_options.h"
-#include "pippin/runtime/package/fixed_part.h"
 #include "pippin/runtime/package/folder.h"
 #include "pippin/runtime/package/lanes.h"
 
 namespace pippin::runtime {
-
-// An array that the runtime computes for a token.
-enum class CoreMlLlmInput : uint8_t {
-  Hidden,
-  LayerRow,
-  FullMask,
-  SlidingMask,
-  UpdateMask,
-  CosSliding,
-  SinSliding,
-  CosFull,
-  SinFull
-};
-
-struct CoreMlLlmChunk {
-  struct Given {
-    CoreMlLlmInput kind;
-    size_t input;
-  };
-  struct Route {
-    size_t input, chunk, output;  // of an earlier chunk
-  };
-  struct Cache {
-    size_t input, output;
-  };
-  std::unique_ptr<FixedPart> part;
-  std::vector<Given> given;
-  std::vector<Route> routes;
-  std::vector<Cache> caches;
-};
 
 struct CoreMlLlmShared {
   // Throws the errors of make_coreml_llm_model().
@@ -63,24 +32,22 @@ struct CoreMlLlmShared {
     return angles[static_cast<size_t>(kind) - static_cast<size_t>(CoreMlLlmInput::CosSliding)];
   }
 
+  // The number of first tokens of a prompt that run as a batch; 0: all run one by one.
+  int64_t batch(int64_t tokens) const;
+
   PackageFolder folder;  // keeps the unpacked files
   ThreadPool& pool;
   LoadOptions options;
   CoreMlLlmSizes sizes;
   QuantizedTable tokens, layers;
-  std::vector<AngleTable> angles;  // CosSliding to SinFull
-  std::vector<CoreMlLlmChunk> chunks;
-  size_t token = 0;  // outputs of the last chunk
-  std::optional<size_t> logit;
+  std::vector<AngleTable> angles;   // CosSliding to SinFull
+  std::vector<std::string> unused;  // packages and functions that do not run
+  CoreMlLlmChunks chunks;
+  std::optional<CoreMlLlmPrefill> prefill;
   int64_t context = 0;
 
  private:
-  // Adds the functions that do not run to `unused`.
-  void open(size_t index, const std::string& stem, std::vector<std::string>& unused);
-  void connect(size_t index);
-  void connect_input(size_t index, size_t port);
-  void find_choice();  // the outputs of the last chunk
-  // The elements that a given input must have.
+  // Its elements for a token: 0 for an array of batches only.
   int64_t elements_of(CoreMlLlmInput kind) const;
 
   Lanes lanes_;
