@@ -48,7 +48,7 @@ inline constexpr const char* kStatefulFolder = "gemma4_e2b_stateful_chunks";
 inline constexpr const char* kFirstStatefulChunk = "chunk_1";
 inline constexpr const char* kThreeChunks[] = {"chunk1", "chunk2_3way", "chunk3_3way"};
 inline constexpr const char* kFourChunks[] = {"chunk1", "chunk2", "chunk3", "chunk4"};
-// In another folder than the chunks for single tokens, or in theirs.
+// The packages for batches; in kPrefillFolder they are called as those for single tokens.
 inline constexpr const char* kPrefillChunks[] = {"prefill_chunk1", "prefill_chunk2",
                                                  "prefill_chunk3", "prefill_chunk4"};
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
