@@ -23,14 +23,17 @@ void scan_lines(ThreadPool& pool, const ScanArgs& args, const T* x, T* y, Total 
   constexpr int64_t kBlock = 64;  // lines whose totals are computed together
   const int64_t blocks = (args.inner + kBlock - 1) / kBlock, jobs = args.outer * blocks;
   const auto single = [&](int64_t outer, int64_t line) {  // its total in a register
-    const T* from = x + outer * args.x_strides[0] + line * args.x_strides[2];
-    T* to = y + outer * args.size * args.inner + line;
+    const int64_t begin = args.reverse ? args.size - 1 : 0, sign = args.reverse ? -1 : 1;
+    const int64_t x_step = sign * args.x_strides[1], y_step = sign * args.inner;
+    const T* from =
+        x + outer * args.x_strides[0] + begin * args.x_strides[1] + line * args.x_strides[2];
+    T* to = y + (outer * args.size + begin) * args.inner + line;
     Total total = first;
-    for (int64_t step = 0; step < args.size; ++step) {
-      const int64_t i = args.reverse ? args.size - 1 - step : step;
+    const bool exclusive = args.exclusive;
+    for (int64_t step = args.size; step > 0; --step, from += x_step, to += y_step) {
       const Total before = total;
-      total = combine(before, static_cast<Total>(from[i * args.x_strides[1]]));
-      to[i * args.inner] = static_cast<T>(args.exclusive ? before : total);
+      total = combine(before, static_cast<Total>(*from));
+      *to = static_cast<T>(exclusive ? before : total);
     }
   };
   const auto block = [&](int64_t outer, int64_t line) {

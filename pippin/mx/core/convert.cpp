@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "pippin/base/error.h"
-#include "pippin/kernels/elementwise/elementwise.h"
+#include "pippin/mx/core/chosen_kernels.h"
 
 namespace pippin::mx {
 namespace {
@@ -107,25 +107,20 @@ void store_run(const void* from, std::byte* to, int64_t step, int64_t count) {
   }
 }
 
-const kernels::ElementwiseKernels& simd() {
-  static const auto& table = kernels::choose_elementwise(cpu_features());
-  return table;
-}
-
 // Contiguous halves, which the project's kernels convert.
 template <bool kIsBf16>
 void load_halves(const std::byte* from, int64_t step, void* to, int64_t count) {
   using Half = std::conditional_t<kIsBf16, pippin::bfloat16, pippin::float16>;
   if (step != 1) return load_run<Half, float>(from, step, to, count);
-  (kIsBf16 ? simd().bf16_to_f32 : simd().f16_to_f32)(reinterpret_cast<const uint16_t*>(from),
-                                                     static_cast<float*>(to), count);
+  (kIsBf16 ? elementwise_kernels().bf16_to_f32 : elementwise_kernels().f16_to_f32)(
+      reinterpret_cast<const uint16_t*>(from), static_cast<float*>(to), count);
 }
 template <bool kIsBf16>
 void store_halves(const void* from, std::byte* to, int64_t step, int64_t count) {
   using Half = std::conditional_t<kIsBf16, pippin::bfloat16, pippin::float16>;
   if (step != 1) return store_run<float, Half>(from, to, step, count);
-  (kIsBf16 ? simd().f32_to_bf16 : simd().f32_to_f16)(static_cast<const float*>(from),
-                                                     reinterpret_cast<uint16_t*>(to), count);
+  (kIsBf16 ? elementwise_kernels().f32_to_bf16 : elementwise_kernels().f32_to_f16)(
+      static_cast<const float*>(from), reinterpret_cast<uint16_t*>(to), count);
 }
 
 template <typename T>

@@ -28,10 +28,8 @@ enum class BinaryOp : uint8_t {
   RightShift,
   Subtract,
 };
-inline constexpr int kNumBinaryOps = static_cast<int>(BinaryOp::Subtract) + 1;
 
 enum class CompareOp : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
-inline constexpr int kNumCompareOps = static_cast<int>(CompareOp::GreaterEqual) + 1;
 
 std::string_view to_string(BinaryOp op);
 std::string_view to_string(CompareOp op);
@@ -42,9 +40,7 @@ using BinaryFunction = void (*)(const void* a, int64_t a_step, const void* b, in
 // Null if the op has no meaning for the kind.
 BinaryFunction binary_function(BinaryOp op, Kind kind);
 // y receives bytes of 0 and 1, and must not be an input.
-using CompareFunction = void (*)(const void* a, int64_t a_step, const void* b, int64_t b_step,
-                                 uint8_t* y, int64_t count);
-CompareFunction compare_function(CompareOp op, Kind kind);
+BinaryFunction compare_function(CompareOp op, Kind kind);
 int binary_cost(BinaryOp op);
 
 }  // namespace pippin::mx

@@ -158,7 +158,7 @@ void map_binary(Node& out, BinaryFunction function, Kind kind, int cost) {
   });
 }
 
-void map_compare(Node& out, CompareFunction function, Kind kind) {
+void map_compare(Node& out, BinaryFunction function, Kind kind) {
   const Node &a = *out.inputs[0], &b = *out.inputs[1];
   out.allocate();
   auto* to = reinterpret_cast<uint8_t*>(out.data);

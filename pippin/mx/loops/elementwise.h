@@ -15,7 +15,7 @@ void map_unary(Node& out, UnaryFunction function, Kind kind, int cost);
 // The inputs must have the result's type, and broadcast to its shape.
 void map_binary(Node& out, BinaryFunction function, Kind kind, int cost);
 // The same with a bool result.
-void map_compare(Node& out, CompareFunction function, Kind kind);
+void map_compare(Node& out, BinaryFunction function, Kind kind);
 // Input 0, a bool, chooses between the other two, which have the result's type.
 void map_select(Node& out);
 

@@ -9,7 +9,6 @@
 namespace pippin::mx {
 
 enum class ReduceOp : uint8_t { Sum, Prod, Max, Min, All, Any };
-inline constexpr int kNumReduceOps = static_cast<int>(ReduceOp::Any) + 1;
 std::string_view to_string(ReduceOp op);
 
 // Sums of floats are kept in double; everything else in the kind's own type. A total is 8 bytes.

@@ -2,21 +2,12 @@
 
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
-#include "pippin/kernels/elementwise/elementwise.h"
+#include "pippin/mx/loops/function_table.h"
+#include "pippin/mx/loops/functions.h"
 
 namespace pippin::mx {
 namespace {
-
-constexpr std::string_view kNames[kNumUnaryOps] = {
-    "abs",         "arccos",   "arccosh",        "arcsin", "arcsinh",
-    "arctan",      "arctanh",  "bitwise_invert", "ceil",   "cos",
-    "cosh",        "erf",      "erfinv",         "exp",    "expm1",
-    "floor",       "log",      "log10",          "log1p",  "log2",
-    "logical_not", "negative", "round",          "rsqrt",  "sigmoid",
-    "sign",        "sin",      "sinh",           "sqrt",   "square",
-    "tan",         "tanh"};
 
 // Giles' approximation ("Approximating the erfinv function"), then Newton steps on erf.
 double inverse_erf(double y) {
@@ -51,203 +42,91 @@ double inverse_erf(double y) {
   return x;
 }
 
-template <UnaryOp kOp, typename T>
-T apply(T x) {
-  if constexpr (kOp == UnaryOp::Square) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return x * x;
-    } else {
-      return static_cast<T>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x));
-    }
-  } else if constexpr (kOp == UnaryOp::Sign) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-    } else {
-      return static_cast<T>((x > 0) - (x < 0));
-    }
-  } else if constexpr (kOp == UnaryOp::LogicalNot) {
-    return static_cast<T>(x == 0);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    switch (kOp) {
-      case UnaryOp::Abs:
-        return std::abs(x);
-      case UnaryOp::Negative:
-        return -x;
-      case UnaryOp::ArcCos:
-        return std::acos(x);
-      case UnaryOp::ArcCosh:
-        return std::acosh(x);
-      case UnaryOp::ArcSin:
-        return std::asin(x);
-      case UnaryOp::ArcSinh:
-        return std::asinh(x);
-      case UnaryOp::ArcTan:
-        return std::atan(x);
-      case UnaryOp::ArcTanh:
-        return std::atanh(x);
-      case UnaryOp::Ceil:
-        return std::ceil(x);
-      case UnaryOp::Cos:
-        return std::cos(x);
-      case UnaryOp::Cosh:
-        return std::cosh(x);
-      case UnaryOp::Erf:
-        return std::erf(x);
-      case UnaryOp::ErfInv:
-        return static_cast<T>(inverse_erf(static_cast<double>(x)));
-      case UnaryOp::Exp:
-        return std::exp(x);
-      case UnaryOp::Expm1:
-        return std::expm1(x);
-      case UnaryOp::Floor:
-        return std::floor(x);
-      case UnaryOp::Log:
-        return std::log(x);
-      case UnaryOp::Log10:
-        return std::log10(x);
-      case UnaryOp::Log1p:
-        return std::log1p(x);
-      case UnaryOp::Log2:
-        return std::log2(x);
-      case UnaryOp::Round:
-        return std::nearbyint(x);
-      case UnaryOp::Rsqrt:
-        return 1 / std::sqrt(x);
-      case UnaryOp::Sigmoid:
-        return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
-      case UnaryOp::Sin:
-        return std::sin(x);
-      case UnaryOp::Sinh:
-        return std::sinh(x);
-      case UnaryOp::Sqrt:
-        return std::sqrt(x);
-      case UnaryOp::Tan:
-        return std::tan(x);
-      default:
-        return std::tanh(x);
-    }
-  } else if constexpr (kOp == UnaryOp::Abs) {
-    return static_cast<T>(x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x));
-  } else if constexpr (kOp == UnaryOp::Negative) {
-    return static_cast<T>(0 - static_cast<uint64_t>(x));
-  } else {
-    return static_cast<T>(~x);  // BitwiseInvert
-  }
-}
+using K = kernels::UnaryOp;
+using Op = UnaryOp;
 
-template <UnaryOp kOp, typename T>
+constexpr MakeEntry<Op, K> entry;
+
+template <typename T>
+concept Real = std::is_floating_point_v<T>;
+
+constexpr auto absolute = [](auto x) {
+  if constexpr (Real<decltype(x)>) return std::abs(x);
+  return x < 0 ? -Wrapping<decltype(x)>(x) : Wrapping<decltype(x)>(x);
+};
+constexpr auto sigmoid = [](Real auto x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+};
+constexpr auto sign = [](auto x) {
+  if constexpr (Real<decltype(x)>) return x > 0 ? 1 : x < 0 ? -1 : x;
+  return static_cast<decltype(x)>((x > 0) - (x < 0));
+};
+
+constexpr std::tuple kFunctions{
+    entry(Op::Abs, "abs", 1, K::Abs, absolute),
+    entry(Op::ArcCos, "arccos", 16, {}, [](Real auto x) { return std::acos(x); }),
+    entry(Op::ArcCosh, "arccosh", 16, {}, [](Real auto x) { return std::acosh(x); }),
+    entry(Op::ArcSin, "arcsin", 16, {}, [](Real auto x) { return std::asin(x); }),
+    entry(Op::ArcSinh, "arcsinh", 16, {}, [](Real auto x) { return std::asinh(x); }),
+    entry(Op::ArcTan, "arctan", 16, {}, [](Real auto x) { return std::atan(x); }),
+    entry(Op::ArcTanh, "arctanh", 16, {}, [](Real auto x) { return std::atanh(x); }),
+    entry(Op::BitwiseInvert, "bitwise_invert", 1, {}, [](std::integral auto x) { return ~x; }),
+    entry(Op::Ceil, "ceil", 1, K::Ceil, [](Real auto x) { return std::ceil(x); }),
+    entry(Op::Cos, "cos", 16, K::Cos, [](Real auto x) { return std::cos(x); }),
+    entry(Op::Cosh, "cosh", 16, {}, [](Real auto x) { return std::cosh(x); }),
+    entry(Op::Erf, "erf", 16, K::Erf, [](Real auto x) { return std::erf(x); }),
+    entry(Op::ErfInv, "erfinv", 16, {}, [](Real auto x) { return inverse_erf(double{x}); }),
+    entry(Op::Exp, "exp", 4, K::Exp, [](Real auto x) { return std::exp(x); }),
+    entry(Op::Expm1, "expm1", 16, {}, [](Real auto x) { return std::expm1(x); }),
+    entry(Op::Floor, "floor", 1, K::Floor, [](Real auto x) { return std::floor(x); }),
+    entry(Op::Log, "log", 16, K::Log, [](Real auto x) { return std::log(x); }),
+    entry(Op::Log10, "log10", 16, {}, [](Real auto x) { return std::log10(x); }),
+    entry(Op::Log1p, "log1p", 16, {}, [](Real auto x) { return std::log1p(x); }),
+    entry(Op::Log2, "log2", 16, {}, [](Real auto x) { return std::log2(x); }),
+    entry(Op::LogicalNot, "logical_not", 1, {}, [](auto x) { return x == 0; }),
+    entry(Op::Negative, "negative", 1, K::Neg, [](auto x) { return -Wrapping<decltype(x)>(x); }),
+    entry(Op::Round, "round", 1, K::Round, [](Real auto x) { return std::nearbyint(x); }),
+    entry(Op::Rsqrt, "rsqrt", 16, {}, [](Real auto x) { return 1 / std::sqrt(x); }),
+    entry(Op::Sigmoid, "sigmoid", 4, K::Sigmoid, sigmoid),
+    entry(Op::Sign, "sign", 1, K::Sign, sign),
+    entry(Op::Sin, "sin", 16, K::Sin, [](Real auto x) { return std::sin(x); }),
+    entry(Op::Sinh, "sinh", 16, {}, [](Real auto x) { return std::sinh(x); }),
+    entry(Op::Sqrt, "sqrt", 4, K::Sqrt, [](Real auto x) { return std::sqrt(x); }),
+    entry(Op::Square, "square", 1, K::Square, [](auto x) { return Product()(x, x); }),
+    entry(Op::Tan, "tan", 16, {}, [](Real auto x) { return std::tan(x); }),
+    entry(Op::Tanh, "tanh", 4, K::Tanh, [](Real auto x) { return std::tanh(x); }),
+};
+constexpr auto kNames = names_of(kFunctions);
+
+template <typename At, typename T>
 void run(const void* x, void* y, int64_t count) {
   const auto* from = static_cast<const T*>(x);
   auto* to = static_cast<T*>(y);
-  for (int64_t i = 0; i < count; ++i) to[i] = apply<kOp>(from[i]);
-}
-
-constexpr bool is_for_integers(UnaryOp op) {
-  return op == UnaryOp::Abs || op == UnaryOp::Negative || op == UnaryOp::Sign ||
-         op == UnaryOp::Square || op == UnaryOp::BitwiseInvert || op == UnaryOp::LogicalNot;
-}
-
-template <UnaryOp kOp>
-UnaryFunction of_kind(Kind kind) {
-  if constexpr (kOp != UnaryOp::BitwiseInvert) {
-    if (kind == Kind::F32) return run<kOp, float>;
-    if (kind == Kind::F64) return run<kOp, double>;
+  if constexpr (At::kEntry.kernel && std::is_same_v<T, float>) {
+    elementwise_kernels().unary(*At::kEntry.kernel, from, to, count, 0, 0);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(At::kEntry.function(from[i]));
   }
-  if constexpr (is_for_integers(kOp)) {
-    if (kind == Kind::I32) return run<kOp, int32_t>;
-    if (kind == Kind::I64) return run<kOp, int64_t>;
-    if (kind == Kind::U64) return run<kOp, uint64_t>;
-  }
-  return nullptr;
-}
-
-const kernels::ElementwiseKernels& simd() {
-  static const auto& table = kernels::choose_elementwise(cpu_features());
-  return table;
-}
-
-template <kernels::UnaryOp kOp>
-void run_simd(const void* x, void* y, int64_t count) {
-  simd().unary(kOp, static_cast<const float*>(x), static_cast<float*>(y), count, 0, 0);
-}
-
-// The project's kernels, if they have the function.
-UnaryFunction simd_function(UnaryOp op) {
-  switch (op) {
-    case UnaryOp::Abs:
-      return run_simd<kernels::UnaryOp::Abs>;
-    case UnaryOp::Ceil:
-      return run_simd<kernels::UnaryOp::Ceil>;
-    case UnaryOp::Cos:
-      return run_simd<kernels::UnaryOp::Cos>;
-    case UnaryOp::Erf:
-      return run_simd<kernels::UnaryOp::Erf>;
-    case UnaryOp::Exp:
-      return run_simd<kernels::UnaryOp::Exp>;
-    case UnaryOp::Floor:
-      return run_simd<kernels::UnaryOp::Floor>;
-    case UnaryOp::Log:
-      return run_simd<kernels::UnaryOp::Log>;
-    case UnaryOp::Negative:
-      return run_simd<kernels::UnaryOp::Neg>;
-    case UnaryOp::Round:
-      return run_simd<kernels::UnaryOp::Round>;
-    case UnaryOp::Sigmoid:
-      return run_simd<kernels::UnaryOp::Sigmoid>;
-    case UnaryOp::Sign:
-      return run_simd<kernels::UnaryOp::Sign>;
-    case UnaryOp::Sin:
-      return run_simd<kernels::UnaryOp::Sin>;
-    case UnaryOp::Sqrt:
-      return run_simd<kernels::UnaryOp::Sqrt>;
-    case UnaryOp::Square:
-      return run_simd<kernels::UnaryOp::Square>;
-    case UnaryOp::Tanh:
-      return run_simd<kernels::UnaryOp::Tanh>;
-    default:
-      return nullptr;
-  }
-}
-
-template <int... kOps>
-UnaryFunction find(UnaryOp op, Kind kind, std::integer_sequence<int, kOps...>) {
-  static constexpr UnaryFunction (*kOfKind[])(Kind) = {of_kind<static_cast<UnaryOp>(kOps)>...};
-  return kOfKind[static_cast<int>(op)](kind);
 }
 
 }  // namespace
 
 std::string_view to_string(UnaryOp op) {
-  return kNames[static_cast<int>(op)];
+  return kNames[static_cast<size_t>(op)];
 }
 
 UnaryFunction unary_function(UnaryOp op, Kind kind) {
-  if (kind == Kind::F32) {
-    if (const UnaryFunction function = simd_function(op)) return function;
-  }
-  return find(op, kind, std::make_integer_sequence<int, kNumUnaryOps>());
+  return with_entry<kFunctions>(op, [kind](auto at) {
+    return with_kind(kind, [](auto type) -> UnaryFunction {
+      using T = typename decltype(type)::type;
+      if constexpr (decltype(at)::template kTakes<T>) return run<decltype(at), T>;
+      return nullptr;
+    });
+  });
 }
 
 int unary_cost(UnaryOp op) {
-  switch (op) {
-    case UnaryOp::Abs:
-    case UnaryOp::BitwiseInvert:
-    case UnaryOp::Ceil:
-    case UnaryOp::Floor:
-    case UnaryOp::LogicalNot:
-    case UnaryOp::Negative:
-    case UnaryOp::Round:
-    case UnaryOp::Sign:
-    case UnaryOp::Square:
-      return 1;
-    case UnaryOp::Exp:
-    case UnaryOp::Sigmoid:
-    case UnaryOp::Sqrt:
-    case UnaryOp::Tanh:
-      return 4;
-    default:
-      return 16;
-  }
+  return with_entry<kFunctions>(op, [](auto at) { return at.kEntry.cost; });
 }
 
 }  // namespace pippin::mx

@@ -42,7 +42,6 @@ enum class UnaryOp : uint8_t {
   Tan,
   Tanh,
 };
-inline constexpr int kNumUnaryOps = static_cast<int>(UnaryOp::Tanh) + 1;
 
 std::string_view to_string(UnaryOp op);
 

@@ -1,5 +1,5 @@
 #include "pippin/base/error.h"
-#include "pippin/kernels/rows/rows.h"
+#include "pippin/mx/core/chosen_kernels.h"
 #include "pippin/mx/core/float_rows.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/ops/binary.h"
@@ -10,11 +10,6 @@
 
 namespace pippin::mx::fast {
 namespace {
-
-const kernels::RowsKernels& simd() {
-  static const auto& table = kernels::choose_rows(cpu_features());
-  return table;
-}
 
 // Inputs: x[, weight][, bias].
 class Norm final : public Primitive {
@@ -35,9 +30,9 @@ class Norm final : public Primitive {
     each_float_rows(out, length, [&](const float* x, float* y, int64_t rows) {
       const kernels::RowsArgs args{x, length, y, length, rows, length};
       if (form_ == Form::Rms) {
-        simd().rms_norm(args, weight, eps_);
+        row_kernels().rms_norm(args, weight, eps_);
       } else {
-        simd().layer_norm(args, weight, bias, eps_);
+        row_kernels().layer_norm(args, weight, bias, eps_);
       }
     });
   }

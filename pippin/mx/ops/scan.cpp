@@ -7,7 +7,7 @@
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
-#include "pippin/mx/loops/binary_loops.h"
+#include "pippin/mx/loops/functions.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/complex.h"
 #include "pippin/mx/ops/scan_sort.h"
@@ -39,30 +39,14 @@ double neutral(ScanOp op, Dtype dtype) {
   }
 }
 
-// Combines a total with the next value. `Total` is the type of totals, T that of elements.
-template <ScanOp kOp, typename T, typename Total>
-Total next_total(Total total, Total value) {
-  if constexpr (kOp == ScanOp::Max) return value > total || value != value ? value : total;
-  if constexpr (kOp == ScanOp::Min) return value < total || value != value ? value : total;
-  if constexpr (kOp == ScanOp::Sum) return total + value;
-  if constexpr (kOp == ScanOp::Prod) return total * value;
-  if constexpr (kOp == ScanOp::LogSumExp && !std::is_integral_v<T>) {
-    Total result;
-    binary_function(BinaryOp::LogAddExp, sizeof(T) == 4 ? Kind::F32 : Kind::F64)(&total, 1, &value,
-                                                                                 1, &result, 1);
-    return result;
-  }
-  return total;
-}
-
 // Totals of floats are kept in double, those of integers wrap around.
-template <ScanOp kOp, typename T>
+template <typename Function, typename T>
 void scan_with(const engine::ScanArgs& args, const T* x, T* y, T first) {
-  constexpr bool kIsSum = kOp == ScanOp::Sum || kOp == ScanOp::Prod;
+  constexpr bool kIsSum = std::is_same_v<Function, Sum> || std::is_same_v<Function, Product>;
   using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   using Total = std::conditional_t<kIsSum, Wide, T>;
   engine::scan_lines(pool(), args, x, y, static_cast<Total>(first),
-                     [](Total total, Total value) { return next_total<kOp, T>(total, value); });
+                     [](Total total, Total value) { return Function()(value, total); });
 }
 
 class Scan final : public Primitive {
@@ -106,15 +90,15 @@ class Scan final : public Primitive {
       auto* to = reinterpret_cast<T*>(y.data);
       switch (op_) {
         case ScanOp::Sum:
-          return scan_with<ScanOp::Sum>(args, from, to, first);
+          return scan_with<Sum>(args, from, to, first);
         case ScanOp::Prod:
-          return scan_with<ScanOp::Prod>(args, from, to, first);
+          return scan_with<Product>(args, from, to, first);
         case ScanOp::Max:
-          return scan_with<ScanOp::Max>(args, from, to, first);
+          return scan_with<Maximum>(args, from, to, first);
         case ScanOp::Min:
-          return scan_with<ScanOp::Min>(args, from, to, first);
+          return scan_with<Minimum>(args, from, to, first);
         default:
-          return scan_with<ScanOp::LogSumExp>(args, from, to, first);
+          if constexpr (std::is_floating_point_v<T>) scan_with<LogAddExp>(args, from, to, first);
       }
     });
   }

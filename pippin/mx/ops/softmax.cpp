@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/kernels/rows/rows.h"
+#include "pippin/mx/core/chosen_kernels.h"
 #include "pippin/mx/core/float_rows.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/ops/binary.h"
@@ -13,18 +13,13 @@
 namespace pippin::mx {
 namespace {
 
-const kernels::RowsKernels& simd() {
-  static const auto& table = kernels::choose_rows(cpu_features());
-  return table;
-}
-
 class Softmax final : public Primitive {
  public:
   std::string_view name() const noexcept override { return "softmax"; }
   void eval(Node& out) const override {
     const int64_t length = out.shape.back();
     each_float_rows(out, length, [&](const float* x, float* y, int64_t rows) {
-      simd().softmax({x, length, y, length, rows, length});
+      row_kernels().softmax({x, length, y, length, rows, length});
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
@@ -39,7 +34,7 @@ class LogSumExp final : public Primitive {
   void eval(Node& out) const override {
     const int64_t length = out.inputs[0]->shape.back();
     each_float_rows(out, 1, [&](const float* x, float* y, int64_t rows) {
-      simd().reduce(kernels::ReduceOp::LogSumExp, {x, length, y, 1, rows, length});
+      row_kernels().reduce(kernels::ReduceOp::LogSumExp, {x, length, y, 1, rows, length});
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
