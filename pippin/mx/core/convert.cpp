@@ -137,16 +137,9 @@ void copy_same(size_t size, const std::byte* from, int64_t from_step, std::byte*
     if (count > 0) std::memmove(to, from, static_cast<size_t>(count) * size);
     return;
   }
-  switch (size) {
-    case 1:
-      return copy_run<uint8_t>(from, from_step, to, to_step, count);
-    case 2:
-      return copy_run<uint16_t>(from, from_step, to, to_step, count);
-    case 4:
-      return copy_run<uint32_t>(from, from_step, to, to_step, count);
-    default:
-      return copy_run<uint64_t>(from, from_step, to, to_step, count);
-  }
+  with_unsigned(size, [&](auto type) {
+    copy_run<typename decltype(type)::type>(from, from_step, to, to_step, count);
+  });
 }
 
 // complex64 to and from real numbers: the real part.

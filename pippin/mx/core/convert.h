@@ -44,6 +44,21 @@ auto with_kind(Kind kind, Body body) {
   }
 }
 
+// Calls body(Type<T>) with the unsigned type of 1, 2, 4 or 8 bytes: for elements that are moved.
+template <typename Body>
+auto with_unsigned(size_t bytes, Body body) {
+  switch (bytes) {
+    case 1:
+      return body(Type<uint8_t>());
+    case 2:
+      return body(Type<uint16_t>());
+    case 4:
+      return body(Type<uint32_t>());
+    default:
+      return body(Type<uint64_t>());
+  }
+}
+
 // Whether elements of the type are stored in the kind's type.
 constexpr bool is_native(Dtype dtype, Kind kind) {
   return (kind == Kind::F32 && dtype == float32) || (kind == Kind::F64 && dtype == float64) ||

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "pippin/base/export.h"
 #include "pippin/base/numbers/float16.h"
@@ -133,61 +134,33 @@ PIPPIN_API IntegerInfo iinfo(Dtype dtype);
 template <typename T>
 struct DtypeOf;
 template <>
-struct DtypeOf<bool> {
-  static constexpr Dtype value = bool_;
-};
+struct DtypeOf<bool> : std::integral_constant<Dtype, bool_> {};
 template <>
-struct DtypeOf<uint8_t> {
-  static constexpr Dtype value = uint8;
-};
+struct DtypeOf<uint8_t> : std::integral_constant<Dtype, uint8> {};
 template <>
-struct DtypeOf<uint16_t> {
-  static constexpr Dtype value = uint16;
-};
+struct DtypeOf<uint16_t> : std::integral_constant<Dtype, uint16> {};
 template <>
-struct DtypeOf<uint32_t> {
-  static constexpr Dtype value = uint32;
-};
+struct DtypeOf<uint32_t> : std::integral_constant<Dtype, uint32> {};
 template <>
-struct DtypeOf<uint64_t> {
-  static constexpr Dtype value = uint64;
-};
+struct DtypeOf<uint64_t> : std::integral_constant<Dtype, uint64> {};
 template <>
-struct DtypeOf<int8_t> {
-  static constexpr Dtype value = int8;
-};
+struct DtypeOf<int8_t> : std::integral_constant<Dtype, int8> {};
 template <>
-struct DtypeOf<int16_t> {
-  static constexpr Dtype value = int16;
-};
+struct DtypeOf<int16_t> : std::integral_constant<Dtype, int16> {};
 template <>
-struct DtypeOf<int32_t> {
-  static constexpr Dtype value = int32;
-};
+struct DtypeOf<int32_t> : std::integral_constant<Dtype, int32> {};
 template <>
-struct DtypeOf<int64_t> {
-  static constexpr Dtype value = int64;
-};
+struct DtypeOf<int64_t> : std::integral_constant<Dtype, int64> {};
 template <>
-struct DtypeOf<pippin::float16> {
-  static constexpr Dtype value = float16;
-};
+struct DtypeOf<pippin::float16> : std::integral_constant<Dtype, float16> {};
 template <>
-struct DtypeOf<float> {
-  static constexpr Dtype value = float32;
-};
+struct DtypeOf<float> : std::integral_constant<Dtype, float32> {};
 template <>
-struct DtypeOf<double> {
-  static constexpr Dtype value = float64;
-};
+struct DtypeOf<double> : std::integral_constant<Dtype, float64> {};
 template <>
-struct DtypeOf<pippin::bfloat16> {
-  static constexpr Dtype value = bfloat16;
-};
+struct DtypeOf<pippin::bfloat16> : std::integral_constant<Dtype, bfloat16> {};
 template <>
-struct DtypeOf<complex64_t> {
-  static constexpr Dtype value = complex64;
-};
+struct DtypeOf<complex64_t> : std::integral_constant<Dtype, complex64> {};
 // The dtype of a C++ type.
 template <typename T>
 // NOLINTNEXTLINE(readability-identifier-naming): used like a function

@@ -50,12 +50,14 @@ class Primitive : public Counted {
   Primitive() = default;
 };
 
-// same_as() for members that std::tie can reference:
-//   return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.mode_); });
-template <typename P, typename Members>
-bool equal_members(const P& primitive, const Primitive& other, Members members) {
-  return members(primitive) == members(static_cast<const P&>(other));
-}
+// A primitive with parameters, which `auto members() const` of P returns as references (std::tie).
+template <typename P>
+class PrimitiveWith : public Primitive {
+ public:
+  bool same_as(const Primitive& other) const final {
+    return static_cast<const P&>(*this).members() == static_cast<const P&>(other).members();
+  }
+};
 
 // Makes an array that `primitive` will compute.
 array make(Ref<const Primitive> primitive, Dtype dtype, Shape shape,

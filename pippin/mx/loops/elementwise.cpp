@@ -182,16 +182,8 @@ void map_compare(Node& out, BinaryFunction function, Kind kind) {
 
 void map_select(Node& out) {
   out.allocate_or_take(out.may_take(*out.inputs[1]) || !out.may_take(*out.inputs[2]) ? 1 : 2);
-  switch (size_of(out.dtype)) {
-    case 1:
-      return select_runs<uint8_t>(out);
-    case 2:
-      return select_runs<uint16_t>(out);
-    case 4:
-      return select_runs<uint32_t>(out);
-    default:
-      return select_runs<uint64_t>(out);
-  }
+  with_unsigned(size_of(out.dtype),
+                [&](auto type) { select_runs<typename decltype(type)::type>(out); });
 }
 
 }  // namespace pippin::mx

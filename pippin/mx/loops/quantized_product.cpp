@@ -6,7 +6,6 @@
 #include "pippin/base/threads/dealt_range.h"
 #include "pippin/base/unwritten.h"
 #include "pippin/kernels/dot/dot.h"
-#include "pippin/mx/core/convert.h"
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/small_vector.h"
 
@@ -27,24 +26,16 @@ std::unique_ptr<float[]> floats(int64_t count) {
   return make_unwritten<float>(static_cast<size_t>(count));
 }
 
-// A product of few rows in progress: y is the result, or is converted to it row by row.
+// A product of few rows in progress.
 struct Part {
   kernels::AffineDotArgs args;
   int64_t first;  // its first column of y among those of all products, in kAffineDotGrain
-  const QuantizedProduct* product;
 
   void run(int64_t begin, int64_t end) const {
     kernels::AffineDotArgs own = args;
     own.n_begin = begin;
     own.n_end = std::min(end, args.w->n);
     table().dot(own);
-    if (product->dtype == float32) return;
-    const auto item = static_cast<int64_t>(size_of(product->dtype));
-    for (int64_t i = 0; i < args.x->m; ++i) {
-      const int64_t at = i * args.w->n + own.n_begin;
-      convert(reinterpret_cast<const std::byte*>(args.y + at), float32, 1, product->out + at * item,
-              product->dtype, 1, own.n_end - own.n_begin);
-    }
   }
 };
 
@@ -54,19 +45,10 @@ void few_rows(std::span<const QuantizedProduct> products, const float* x, int64_
   kernels::AffineRows form = kernels::affine_form(first, m);
   const auto memory = floats(kernels::affine_floats(form));
   kernels::prepare_affine_rows(table(), first, x, first.k, memory.get(), form);
-  int64_t scratch = 0;
-  for (const QuantizedProduct& one : products) {
-    if (one.dtype != float32) scratch += m * one.w.n;
-  }
-  const auto rounded = floats(scratch);
   SmallVector<Part, 8> parts;
   int64_t grains = 0, bytes = 0;
-  float* next = rounded.get();
   for (const QuantizedProduct& one : products) {
-    const bool is_float = one.dtype == float32;
-    float* y = is_float ? reinterpret_cast<float*>(one.out) : next;
-    if (!is_float) next += m * one.w.n;
-    parts.push_back({{&one.w, &form, y, one.w.n, 0, one.w.n}, grains, &one});
+    parts.push_back({{&one.w, &form, one.y, one.w.n, 0, one.w.n}, grains});
     grains += (one.w.n + kGrain - 1) / kGrain;
     bytes += one.w.n * one.w.k * one.w.bits / 8;
   }
@@ -113,26 +95,11 @@ void multiply_quantized(std::span<const QuantizedProduct> products, const float*
     for (int64_t i = 0; i < m; i += kernels::kMostAffineRows) {
       const int64_t rows = std::min(kernels::kMostAffineRows, m - i);
       few_rows({rest.begin(), rest.size()}, x + i * first.k, rows);
-      for (QuantizedProduct& one : rest) {
-        one.out += rows * one.w.n * static_cast<int64_t>(size_of(one.dtype));
-      }
+      for (QuantizedProduct& one : rest) one.y += rows * one.w.n;
     }
     return;
   }
-  for (const QuantizedProduct& one : products) {
-    if (one.dtype == float32) {
-      many_rows(one.w, x, m, reinterpret_cast<float*>(one.out));
-      continue;
-    }
-    const int64_t count = m * one.w.n;
-    const auto y = floats(count);
-    many_rows(one.w, x, m, y.get());
-    parallel(count, count, [&](int64_t begin, int64_t end) {
-      convert(reinterpret_cast<const std::byte*>(y.get() + begin), float32, 1,
-              one.out + begin * static_cast<int64_t>(size_of(one.dtype)), one.dtype, 1,
-              end - begin);
-    });
-  }
+  for (const QuantizedProduct& one : products) many_rows(one.w, x, m, one.y);
 }
 
 }  // namespace pippin::mx

@@ -9,13 +9,12 @@
 
 namespace pippin::mx {
 
-// A matrix, and the destination of its product: (m, n), row-major, of type `dtype`.
+// A matrix, and the destination of its product: (m, n), row-major.
 struct QuantizedProduct {
   kernels::AffineMatrix w;
-  std::byte* out;
-  Dtype dtype;
+  float* y;
 };
-// out (m, n) = x (m, k) · Wᵀ for each product, all with the same row-major x, bits and groups; runs
+// y (m, n) = x (m, k) · Wᵀ for each product, all with the same row-major x, bits and groups; runs
 // on all threads, which share the work of all products. A few rows are multiplied with the codes in
 // registers; for more, some rows of W at a time are expanded and passed to the dot kernels.
 void multiply_quantized(std::span<const QuantizedProduct> products, const float* x, int64_t m);

@@ -16,7 +16,7 @@ bool is_better(T a, T b, bool largest) {
   return largest ? b > a : b < a;
 }
 
-class ArgReduce final : public Primitive {
+class ArgReduce final : public PrimitiveWith<ArgReduce> {
  public:
   ArgReduce(int axis, bool largest) : axis_(static_cast<size_t>(axis)), largest_(largest) {}
   std::string_view name() const noexcept override { return largest_ ? "argmax" : "argmin"; }
@@ -32,9 +32,7 @@ class ArgReduce final : public Primitive {
                                         {"axis", static_cast<int64_t>(axis_)},
                                         {"keep_dims", true}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.largest_); });
-  }
+  auto members() const { return std::tie(axis_, largest_); }
 
  private:
   template <typename T>

@@ -9,6 +9,7 @@
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/core/small_vector.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/create.h"
 #include "pippin/mx/ops/fast.h"
@@ -48,7 +49,7 @@ Ref<Node> float_mask(const Ref<Node>& mask) {
 
 // Inputs: q, k, v[, mask]. The result is stored as [batch, rows, heads, dim], the layout that
 // models continue with.
-class Attention final : public Primitive {
+class Attention final : public PrimitiveWith<Attention> {
  public:
   Attention(float scale, bool is_causal) : scale_(scale), is_causal_(is_causal) {}
   std::string_view name() const noexcept override { return "scaled_dot_product_attention"; }
@@ -105,10 +106,7 @@ class Attention final : public Primitive {
     recorder.define(out, pippin::array::scaled_dot_product_attention(
                              pippin::array::multiply(q, scale), spread(1), spread(2), mask));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other,
-                         [](const auto& p) { return std::tie(p.scale_, p.is_causal_); });
-  }
+  auto members() const { return std::tie(scale_, is_causal_); }
 
  private:
   // [1, 1, rows, keys]: whether the key is not after the row.
@@ -177,9 +175,7 @@ array spelled_out(const array& q, const array& k, const array& v, float scale, b
     shape.back() = 1;
     const array first = broadcast_to(reshape(*sinks, {1, q.shape(1), 1, 1}), shape);
     scores = softmax(concatenate({first, scores}, -1), -1, true);
-    Shape start(4, 0);
-    start.back() = 1;
-    scores = slice(scores, start, scores.shape());
+    scores = slice_axis(scores, 3, 1, scores.shape(3));
   } else {
     scores = softmax(scores, -1, true);
   }

@@ -6,6 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/create.h"
 #include "pippin/mx/ops/shape_ops.h"
@@ -246,12 +247,7 @@ array complex_prod(const array& a, int axis) {
   // Multiplies the second half into the first until one element is left.
   while (result.shape(0) > 1) {
     const int64_t size = result.shape(0), half = size / 2;
-    const auto part = [&](int64_t begin, int64_t end) {
-      Shape start(result.ndim(), 0), stop = result.shape();
-      start[0] = begin;
-      stop[0] = end;
-      return slice(result, start, stop);
-    };
+    const auto part = [&](int64_t begin, int64_t end) { return slice_axis(result, 0, begin, end); };
     const array folded = multiply(part(0, half), part(half, 2 * half));
     result = size % 2 == 0 ? folded : concatenate({folded, part(2 * half, size)}, 0);
   }

@@ -39,7 +39,7 @@ Operand planes_of(const Node& node) {
   return operand_of(node, shape, strides);
 }
 
-class Convolution final : public Primitive {
+class Convolution final : public PrimitiveWith<Convolution> {
  public:
   Convolution(std::vector<ConvAxis> axes, int groups, bool flip)
       : axes_(std::move(axes)), groups_(groups), flip_(flip) {}
@@ -95,10 +95,7 @@ class Convolution final : public Primitive {
                  {"groups", groups_}});
     recorder.define(out, pippin::array::transpose(y, to_last));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other,
-                         [](const auto& p) { return std::tie(p.axes_, p.groups_, p.flip_); });
-  }
+  auto members() const { return std::tie(axes_, groups_, flip_); }
   bool records_numbers() const override { return true; }
 
  private:

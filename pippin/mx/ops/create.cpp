@@ -30,7 +30,7 @@ class Full final : public Primitive {
   }
 };
 
-class Arange final : public Primitive {
+class Arange final : public PrimitiveWith<Arange> {
  public:
   Arange(double start, double step) : start_(start), step_(step) {}
   std::string_view name() const noexcept override { return "arange"; }
@@ -82,9 +82,7 @@ class Arange final : public Primitive {
     x = pippin::array::cast(x, mil::DataType::Float32);
     recorder.define(out, pippin::array::add(pippin::array::multiply(x, step_), start_));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.start_, p.step_); });
-  }
+  auto members() const { return std::tie(start_, step_); }
   bool records_numbers() const override { return true; }
 
  private:

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "pippin/base/error.h"
 #include "pippin/mx/core/convert.h"
@@ -7,6 +6,7 @@
 #include "pippin/mx/core/index.h"
 #include "pippin/mx/core/nest.h"
 #include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/indices.h"
 #include "pippin/mx/ops/shape_ops.h"
 #include "pippin/mx/ops/unary.h"
@@ -16,44 +16,38 @@
 namespace pippin::mx {
 namespace {
 
-// A block of x, contiguous in the result: copied in one piece if x's strides allow it.
-class BlockCopy {
- public:
-  BlockCopy(const Node& x, const Shape& shape, const Strides& strides)
-      : x_(x),
-        shape_(shape),
-        strides_(strides),
-        packed_(row_major_strides(shape)),
-        count_(num_elements(shape)),
-        item_(static_cast<int64_t>(size_of(x.dtype))),
-        is_run_(is_row_major(shape, strides)) {}
-  int64_t count() const { return count_; }
-  void operator()(int64_t offset, std::byte* to) const {
-    if (is_run_) {
-      std::memcpy(to, x_.data + offset * item_, static_cast<size_t>(count_ * item_));
-      return;
-    }
-    const Nest<2> nest(shape_, {&strides_, &packed_});
-    nest.each(0, nest.runs(), [&](const Nest<2>::Offsets& at, int64_t count) {
-      convert(x_.data + (offset + at[0]) * item_, x_.dtype, nest.steps()[0], to + at[1] * item_,
-              x_.dtype, nest.steps()[1], count);
+// Copies the blocks of x that begin at `offsets` into `out`, one after another.
+void copy_blocks(const Node& x, const Shape& shape, const Strides& strides,
+                 const std::vector<int64_t>& offsets, Node& out) {
+  const int64_t size = num_elements(shape);
+  const Strides packed = row_major_strides(shape);
+  const Nest<2> nest(shape, {&strides, &packed});
+  const auto steps = nest.steps();
+  with_unsigned(size_of(x.dtype), [&](auto type) {
+    using T = typename decltype(type)::type;
+    parallel(static_cast<int64_t>(offsets.size()), out.size, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = reinterpret_cast<const T*>(x.data) + offsets[static_cast<size_t>(i)];
+        T* to = reinterpret_cast<T*>(out.data) + i * size;
+        if (size == 1) {
+          *to = *from;
+          continue;
+        }
+        nest.each(0, nest.runs(), [&](const Nest<2>::Offsets& at, int64_t count) {
+          if (steps[0] == 1) return (void)std::copy_n(from + at[0], count, to + at[1]);
+          for (int64_t j = 0; j < count; ++j) to[at[1] + j] = from[at[0] + j * steps[0]];
+        });
+      }
     });
-  }
-
- private:
-  const Node& x_;
-  Shape shape_;
-  Strides strides_, packed_;
-  int64_t count_, item_;
-  bool is_run_;
-};
+  });
+}
 
 mil::Shape shape_of_x(Recorder& recorder, const Node& out) {
   recorder.record(*out.inputs[0]);
   return recorder.shape(*out.inputs[0]);
 }
 
-class Take final : public Primitive {
+class Take final : public PrimitiveWith<Take> {
  public:
   explicit Take(int axis) : axis_(static_cast<size_t>(axis)) {}
   std::string_view name() const noexcept override { return "take"; }
@@ -68,23 +62,17 @@ class Take final : public Primitive {
     };
     const auto [outer_shape, block_shape] = split(x.shape);
     const auto [outer_strides, block_strides] = split(x.strides);
-    const BlockCopy copy_block(x, block_shape, block_strides);
-    const Strides places = row_major_strides(outer_shape);
-    const auto count = static_cast<int64_t>(indices.size());
-    const int64_t bytes = copy_block.count() * static_cast<int64_t>(size_of(x.dtype));
-    const Nest<2> outer(outer_shape, {&outer_strides, &places});
-    outer.each(0, outer.runs(), [&](const Nest<2>::Offsets& at, int64_t run) {
+    if (out.size == 0) return;
+    std::vector<int64_t> offsets;
+    offsets.reserve(static_cast<size_t>(out.size / num_elements(block_shape)));
+    const Nest<1> outer(outer_shape, {&outer_strides});
+    outer.each(0, outer.runs(), [&](const Nest<1>::Offsets& at, int64_t run) {
       for (int64_t j = 0; j < run; ++j) {
-        const int64_t from = at[0] + j * outer.steps()[0];
-        const int64_t place = at[1] + j * outer.steps()[1];
-        parallel(count, count * copy_block.count(), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            copy_block(from + indices[static_cast<size_t>(i)] * x.strides[axis_],
-                       out.data + (place * count + i) * bytes);
-          }
-        });
+        const int64_t first = at[0] + j * outer.steps()[0];
+        for (const int64_t index : indices) offsets.push_back(first + index * x.strides[axis_]);
       }
     });
+    copy_blocks(x, block_shape, block_strides, offsets, out);
   }
   void record(Recorder& recorder, const Node& out) const override {
     recorder.define(
@@ -92,43 +80,29 @@ class Take final : public Primitive {
                                    recorder.indices(out, 1, shape_of_x(recorder, out)[axis_]),
                                    static_cast<int64_t>(axis_)));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
-  }
+  auto members() const { return std::tie(axis_); }
 
  private:
   size_t axis_;
 };
 
-class Gather final : public Primitive {
+class Gather final : public PrimitiveWith<Gather> {
  public:
   Gather(std::vector<int> axes, Shape slice_sizes)
       : axes_(std::move(axes)), slice_sizes_(std::move(slice_sizes)) {}
   std::string_view name() const noexcept override { return "gather"; }
   void eval(Node& out) const override {
     const Node& x = *out.inputs[0];
-    const int64_t slice_size = num_elements(slice_sizes_);
-    const int64_t count = slice_size == 0 ? 0 : out.size / slice_size;
     out.allocate();
     if (out.size == 0) return;
     const Shape places(out.shape.begin(), out.shape.begin() + (out.shape.size() - x.shape.size()));
-    const std::vector<int64_t> offsets =
-        block_offsets("gather", out, 1, axes_, places, slice_sizes_, x);
-    const BlockCopy copy_block(x, slice_sizes_, x.strides);
-    const int64_t bytes = slice_size * static_cast<int64_t>(size_of(x.dtype));
-    parallel(count, out.size, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        copy_block(offsets[static_cast<size_t>(i)], out.data + i * bytes);
-      }
-    });
+    copy_blocks(x, slice_sizes_, x.strides,
+                block_offsets("gather", out, 1, axes_, places, slice_sizes_, x), out);
   }
   void record(Recorder& recorder, const Node& out) const override {
     record_gather(recorder, out, axes_, slice_sizes_);
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other,
-                         [](const auto& p) { return std::tie(p.axes_, p.slice_sizes_); });
-  }
+  auto members() const { return std::tie(axes_, slice_sizes_); }
   bool records_numbers() const override { return true; }
 
  private:
@@ -136,7 +110,7 @@ class Gather final : public Primitive {
   Shape slice_sizes_;
 };
 
-class TakeAlongAxis final : public Primitive {
+class TakeAlongAxis final : public PrimitiveWith<TakeAlongAxis> {
  public:
   explicit TakeAlongAxis(int axis) : axis_(static_cast<size_t>(axis)) {}
   std::string_view name() const noexcept override { return "take_along_axis"; }
@@ -154,8 +128,8 @@ class TakeAlongAxis final : public Primitive {
         broadcast_strides(index_shape, row_major_strides(index_shape), out.shape);
     const Nest<3> nest(out.shape, {&x_strides, &index_strides, &out.strides});
     const int64_t step = x.strides[axis_];
-    const auto run = [&](auto unit) {
-      using T = decltype(unit);
+    with_unsigned(size_of(x.dtype), [&](auto type) {
+      using T = typename decltype(type)::type;
       const auto* from = reinterpret_cast<const T*>(x.data);
       auto* to = reinterpret_cast<T*>(out.data);
       const auto steps = nest.steps();
@@ -165,17 +139,7 @@ class TakeAlongAxis final : public Primitive {
           to[at[2] + i * steps[2]] = from[at[0] + i * steps[0] + index * step];
         }
       });
-    };
-    switch (size_of(x.dtype)) {
-      case 1:
-        return run(uint8_t{});
-      case 2:
-        return run(uint16_t{});
-      case 4:
-        return run(uint32_t{});
-      default:
-        return run(uint64_t{});
-    }
+    });
   }
   void record(Recorder& recorder, const Node& out) const override {
     const mil::Shape shape = recorder.shape(out), whole = shape_of_x(recorder, out);
@@ -188,9 +152,7 @@ class TakeAlongAxis final : public Primitive {
                   {"indices", recorder.broadcast(recorder.indices(out, 1, whole[axis_]), shape)},
                   {"axis", static_cast<int64_t>(axis_)}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
-  }
+  auto members() const { return std::tie(axis_); }
 
  private:
   size_t axis_;
@@ -257,17 +219,14 @@ array take(const array& a, const array& indices, std::optional<int> axis) {
 }
 
 array take(const array& a, int64_t index, int axis) {
-  const auto at = static_cast<size_t>(normal_axis("take", axis, a.ndim()));
-  const int64_t size = a.shape()[at];
+  const int at = normal_axis("take", axis, a.ndim());
+  const int64_t size = a.shape(at);
   if (index < -size || index >= size) {
     fail(ErrorCode::InvalidArgument, "[take] Index {} is out of bounds for an axis of size {}.",
          index, size);
   }
-  Shape start(a.ndim(), 0);
-  Shape stop = a.shape();
-  start[at] = index < 0 ? index + size : index;
-  stop[at] = start[at] + 1;
-  return squeeze(slice(a, start, stop), static_cast<int>(at));
+  const int64_t place = index < 0 ? index + size : index;
+  return squeeze(slice_axis(a, at, place, place + 1), at);
 }
 
 array take_along_axis(const array& a, const array& indices, std::optional<int> axis) {

@@ -17,7 +17,7 @@
 namespace pippin::mx {
 namespace {
 
-class Concatenate final : public Primitive {
+class Concatenate final : public PrimitiveWith<Concatenate> {
  public:
   explicit Concatenate(int axis) : axis_(static_cast<size_t>(axis)) {}
   std::string_view name() const noexcept override { return "concatenate"; }
@@ -44,15 +44,13 @@ class Concatenate final : public Primitive {
     if (values.empty()) refuse_record(name(), "of nothing ");
     recorder.define(out, pippin::array::concat(values, static_cast<int64_t>(axis_)));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_); });
-  }
+  auto members() const { return std::tie(axis_); }
 
  private:
   size_t axis_;
 };
 
-class Pad final : public Primitive {
+class Pad final : public PrimitiveWith<Pad> {
  public:
   Pad(Shape low, bool is_edge) : low_(std::move(low)), is_edge_(is_edge) {}
   std::string_view name() const noexcept override { return "pad"; }
@@ -93,9 +91,7 @@ class Pad final : public Primitive {
                                    {"mode", "constant"},
                                    {"constant_val", mil::Value::of_float(x.type(), number)}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.low_, p.is_edge_); });
-  }
+  auto members() const { return std::tie(low_, is_edge_); }
   bool records_numbers() const override { return true; }
 
  private:

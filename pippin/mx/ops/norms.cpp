@@ -12,7 +12,7 @@ namespace pippin::mx::fast {
 namespace {
 
 // Inputs: x[, weight][, bias].
-class Norm final : public Primitive {
+class Norm final : public PrimitiveWith<Norm> {
  public:
   enum class Form : uint8_t { Rms, Layer };
   Norm(Form form, float eps, bool has_weight, bool has_bias)
@@ -55,11 +55,7 @@ class Norm final : public Primitive {
     }
     recorder.define(out, x);
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) {
-      return std::tie(p.form_, p.eps_, p.has_weight_, p.has_bias_);
-    });
-  }
+  auto members() const { return std::tie(form_, eps_, has_weight_, has_bias_); }
 
  private:
   Form form_;

@@ -56,15 +56,8 @@ struct QuantizedNodes {
   }
 };
 
-// Converts rows of floats to a node's type.
-void put_floats(Node& out, int64_t first, const float* from, int64_t count) {
-  const auto item = static_cast<int64_t>(size_of(out.dtype));
-  convert(reinterpret_cast<const std::byte*>(from), float32, 1, out.data + first * item, out.dtype,
-          1, count);
-}
-
 // Inputs: codes, scales, biases.
-class Dequantize final : public Primitive {
+class Dequantize final : public PrimitiveWith<Dequantize> {
  public:
   Dequantize(int group, int bits) : group_(group), bits_(bits) {}
   std::string_view name() const noexcept override { return "dequantize"; }
@@ -75,9 +68,11 @@ class Dequantize final : public Primitive {
     all.n = all.k == 0 ? 0 : out.size / all.k;
     parallel(all.n, out.size, [&](int64_t begin, int64_t end) {
       std::vector<float> row(static_cast<size_t>(all.k));
+      const auto* from = reinterpret_cast<const std::byte*>(row.data());
+      const int64_t bytes = all.k * static_cast<int64_t>(size_of(out.dtype));
       for (int64_t j = begin; j < end; ++j) {
         expand_quantized(all, j, row.data());
-        put_floats(out, j * all.k, row.data(), all.k);
+        convert(from, float32, 1, out.data + j * bytes, out.dtype, 1, all.k);
       }
     });
   }
@@ -100,9 +95,7 @@ class Dequantize final : public Primitive {
     recorder.define(out, pippin::array::gather(w, rows, 0));
   }
   bool records_inputs() const override { return false; }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.group_, p.bits_); });
-  }
+  auto members() const { return std::tie(group_, bits_); }
 
  private:
   int group_, bits_;
@@ -110,7 +103,7 @@ class Dequantize final : public Primitive {
 
 // Inputs: x, codes, scales, biases[, indices of x's matrices, indices of w's]. Without indices,
 // matrices are paired in order, or all of x's rows are multiplied with the one matrix.
-class QuantizedMatmul final : public Primitive {
+class QuantizedMatmul final : public PrimitiveWith<QuantizedMatmul> {
  public:
   QuantizedMatmul(int group, int bits, bool transpose)
       : group_(group), bits_(bits), transpose_(transpose) {}
@@ -119,22 +112,20 @@ class QuantizedMatmul final : public Primitive {
     const Ref<Node> x = row_major_as(out.inputs[0], float32);
     const QuantizedNodes w(out, 1, group_, bits_);
     const std::vector<Product> products = products_of(out, *x, *out.inputs[1]);
-    out.allocate();
-    if (out.size == 0) return;
-    const int64_t inner = x->shape.back(), columns = out.shape.back();
-    const auto* rows = reinterpret_cast<const float*>(x->data);
-    std::byte* to = out.data;
-    for (const Product& product : products) {
-      const kernels::AffineMatrix matrix = w.matrix(product.matrix);
-      const float* from = rows + product.row * inner;
-      if (transpose_) {
-        const QuantizedProduct one{matrix, to, out.dtype};
-        multiply_quantized({&one, 1}, from, product.rows);
-      } else {
-        multiply_expanded(matrix, from, product.rows, out, to);
+    if (out.size == 0) return out.allocate();
+    compute_as(out, float32, [&](Node& sums) {
+      QuantizedProduct next{w.first, reinterpret_cast<float*>(sums.data)};
+      for (const Product& product : products) {
+        next.w = w.matrix(product.matrix);
+        const float* from = reinterpret_cast<const float*>(x->data) + product.row * x->shape.back();
+        if (transpose_) {
+          multiply_quantized({&next, 1}, from, product.rows);
+        } else {
+          multiply_expanded(next, from, product.rows);
+        }
+        next.y += product.rows * out.shape.back();
       }
-      to += product.rows * columns * static_cast<int64_t>(size_of(out.dtype));
-    }
+    });
   }
   bool goes_with(const Primitive& other) const override {
     return transpose_ && other.name() == name() && same_as(other);
@@ -154,12 +145,21 @@ class QuantizedMatmul final : public Primitive {
     if (!is_plain) return Primitive::eval_together(outs);
     const Ref<Node> x = row_major_as(outs[0]->inputs[0], float32);
     std::vector<QuantizedProduct> products;
+    std::vector<Ref<Node>> sums;
     for (size_t i = 0; i < outs.size(); ++i) {
       outs[i]->allocate();
-      products.push_back({weights[i].first, outs[i]->data, outs[i]->dtype});
+      sums.push_back(Ref<Node>::share(outs[i]));
+      if (outs[i]->dtype != float32) {
+        sums[i] = Ref<Node>(new Node(float32, outs[i]->shape));
+        sums[i]->allocate();
+      }
+      products.push_back({weights[i].first, reinterpret_cast<float*>(sums[i]->data)});
     }
     multiply_quantized(products, reinterpret_cast<const float*>(x->data),
                        x->size / x->shape.back());
+    for (size_t i = 0; i < outs.size(); ++i) {
+      if (sums[i].get() != outs[i]) copy_to(*sums[i], outs[i]->data, outs[i]->dtype);
+    }
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (out.inputs.size() > 4) refuse_record("gather_qmm", "");
@@ -170,10 +170,7 @@ class QuantizedMatmul final : public Primitive {
                              ? pippin::array::linear(x, w)
                              : pippin::array::matmul(x, w, false, transpose_));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other,
-                         [](const auto& p) { return std::tie(p.group_, p.bits_, p.transpose_); });
-  }
+  auto members() const { return std::tie(group_, bits_, transpose_); }
 
  private:
   struct Product {
@@ -209,22 +206,17 @@ class QuantizedMatmul final : public Primitive {
     return result;
   }
 
-  static void multiply_expanded(const kernels::AffineMatrix& w, const float* x, int64_t m,
-                                Node& out, std::byte* to) {
-    const int64_t count = m * w.k;
+  static void multiply_expanded(const QuantizedProduct& product, const float* x, int64_t m) {
+    const kernels::AffineMatrix& w = product.w;
     const Ref<Buffer> expanded = Buffer::allocate(static_cast<size_t>(w.n * w.k) * sizeof(float));
     auto* rows = reinterpret_cast<float*>(expanded->data());
     parallel(w.n, w.n * w.k, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin; j < end; ++j) expand_quantized(w, j, rows + j * w.k);
     });
-    std::vector<float> y(out.dtype == float32 ? 0 : static_cast<size_t>(count));
-    std::byte* sums = out.dtype == float32 ? to : reinterpret_cast<std::byte*>(y.data());
     const ProductOffsets offsets{0, 0};
     multiply_matrices({float32, m, w.k, w.n, reinterpret_cast<const std::byte*>(x), w.n, 1,
-                       expanded->data(), w.k, 1, nullptr, sums},
+                       expanded->data(), w.k, 1, nullptr, reinterpret_cast<std::byte*>(product.y)},
                       {&offsets, 1});
-    if (out.dtype == float32) return;
-    convert(sums, float32, 1, to, out.dtype, 1, count);
   }
 
   int group_, bits_;

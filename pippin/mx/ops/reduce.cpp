@@ -1,12 +1,12 @@
 #include "pippin/mx/ops/reduce.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "pippin/base/error.h"
 #include "pippin/mx/core/nest.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/loops/reduce_loops.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/complex.h"
 #include "pippin/mx/ops/create.h"
@@ -16,12 +16,6 @@
 
 namespace pippin::mx {
 namespace {
-
-std::vector<int> every_axis(const array& a) {
-  std::vector<int> axes(a.ndim());
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
 
 // The axes of an input, separated into those kept and those reduced.
 struct Axis {
@@ -55,7 +49,7 @@ struct Reader {
   }
 };
 
-class Reduce final : public Primitive {
+class Reduce final : public PrimitiveWith<Reduce> {
  public:
   Reduce(ReduceOp op, std::vector<int> axes) : op_(op), axes_(std::move(axes)) {}
   std::string_view name() const noexcept override { return to_string(op_); }
@@ -133,9 +127,7 @@ class Reduce final : public Primitive {
         return recorder.define(out, reduced("reduce_min", x));
     }
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.op_, p.axes_); });
-  }
+  auto members() const { return std::tie(op_, axes_); }
 
  private:
   static void reduce_run(const Reader& reader, const ReduceFunctions& functions, int64_t offset,
@@ -151,22 +143,8 @@ class Reduce final : public Primitive {
   std::vector<int> axes_;
 };
 
-Shape reduced_shape(const array& a, const std::vector<int>& axes, bool keepdims) {
-  Shape shape;
-  for (size_t i = 0; i < a.ndim(); ++i) {
-    const bool is_reduced = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
-    if (!is_reduced) {
-      shape.push_back(a.shape()[i]);
-    } else if (keepdims) {
-      shape.push_back(1);
-    }
-  }
-  return shape;
-}
-
 array reduce(ReduceOp op, const array& a, const Axes& axes, bool keepdims, Dtype dtype) {
-  const std::vector<int> normal =
-      axes ? normal_axes(to_string(op), *axes, a.ndim()) : every_axis(a);
+  const std::vector<int> normal = chosen_axes(to_string(op), axes, a);
   if (normal.empty()) return astype(a, dtype);
   if (op == ReduceOp::Max || op == ReduceOp::Min) {
     for (const int axis : normal) {
@@ -176,7 +154,8 @@ array reduce(ReduceOp op, const array& a, const Axes& axes, bool keepdims, Dtype
       }
     }
   }
-  return make(new_primitive<Reduce>(op, normal), dtype, reduced_shape(a, normal, keepdims), {&a});
+  return make(new_primitive<Reduce>(op, normal), dtype, reduced_shape(a.shape(), normal, keepdims),
+              {&a});
 }
 
 Dtype total_type(Dtype dtype) {
@@ -188,9 +167,7 @@ Dtype total_type(Dtype dtype) {
 
 int64_t reduced_count(const char* op, const array& a, const Axes& axes) {
   int64_t count = 1;
-  for (const int axis : axes ? normal_axes(op, *axes, a.ndim()) : every_axis(a)) {
-    count *= a.shape()[static_cast<size_t>(axis)];
-  }
+  for (const int axis : chosen_axes(op, axes, a)) count *= a.shape(axis);
   return count;
 }
 
@@ -204,7 +181,7 @@ array sum(const array& a, const Axes& axes, bool keepdims) {
 }
 array prod(const array& a, const Axes& axes, bool keepdims) {
   if (a.dtype() == complex64) {
-    const std::vector<int> normal = axes ? normal_axes("prod", *axes, a.ndim()) : every_axis(a);
+    const std::vector<int> normal = chosen_axes("prod", axes, a);
     array result = a;
     for (const int axis : normal) result = complex_prod(result, axis);
     return keepdims || normal.empty() ? result : squeeze(result, normal);
@@ -256,29 +233,15 @@ array count_nonzero(const array& a, const Axes& axes, bool keepdims) {
 }
 
 array median(const array& a, const Axes& axes, bool keepdims) {
-  const std::vector<int> normal = axes ? normal_axes("median", *axes, a.ndim()) : every_axis(a);
+  const std::vector<int> normal = chosen_axes("median", axes, a);
   if (reduced_count("median", a, axes) == 0) {
     fail(ErrorCode::InvalidArgument, "[median] No elements in {}.", to_string(a.shape()));
   }
-  // Moves the reduced axes to the end and merges them.
-  std::vector<int> order;
-  Shape shape;
-  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
-    if (std::binary_search(normal.begin(), normal.end(), axis)) continue;
-    order.push_back(axis);
-    shape.push_back(a.shape(axis));
-  }
-  order.insert(order.end(), normal.begin(), normal.end());
   const Dtype dtype = at_least_float(a.dtype());
-  shape.push_back(-1);
-  const array sorted = sort(reshape(transpose(astype(a, dtype), order), shape), -1);
+  const array sorted = sort(to_last(astype(a, dtype), normal).x, -1);
   const int64_t count = sorted.shape(-1);
   const auto at = [&](int64_t place) {
-    Shape start(sorted.ndim(), 0);
-    Shape stop = sorted.shape();
-    start.back() = place;
-    stop.back() = place + 1;
-    return slice(sorted, start, stop);
+    return slice_axis(sorted, static_cast<int>(sorted.ndim()) - 1, place, place + 1);
   };
   array middle = count % 2 == 1
                      ? at(count / 2)
@@ -286,7 +249,7 @@ array median(const array& a, const Axes& axes, bool keepdims) {
   // NaN sorts last; the median is then NaN.
   const array last = at(count - 1);
   middle = where(isnan(last), last, middle);
-  return reshape(middle, reduced_shape(a, normal, keepdims));
+  return reshape(middle, reduced_shape(a.shape(), normal, keepdims));
 }
 
 }  // namespace pippin::mx

@@ -63,7 +63,7 @@ std::shared_ptr<const Angles> angles_of(AngleKey key) {
 }
 
 // Inputs: x, offset[, freqs].
-class Rope final : public Primitive {
+class Rope final : public PrimitiveWith<Rope> {
  public:
   Rope(int dims, bool traditional, float base, float scale)
       : dims_(dims), traditional_(traditional), base_(base), scale_(scale) {}
@@ -114,11 +114,7 @@ class Rope final : public Primitive {
     }
     recorder.define(out, result);
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) {
-      return std::tie(p.dims_, p.traditional_, p.base_, p.scale_);
-    });
-  }
+  auto members() const { return std::tie(dims_, traditional_, base_, scale_); }
 
  private:
   // y is x of at most 4 axes or without gaps, rotated.

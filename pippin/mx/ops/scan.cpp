@@ -8,6 +8,7 @@
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/loops/functions.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/complex.h"
 #include "pippin/mx/ops/scan_sort.h"
@@ -49,7 +50,7 @@ void scan_with(const engine::ScanArgs& args, const T* x, T* y, T first) {
                      [](Total total, Total value) { return Function()(value, total); });
 }
 
-class Scan final : public Primitive {
+class Scan final : public PrimitiveWith<Scan> {
  public:
   Scan(ScanOp op, int axis, bool reverse, bool inclusive)
       : op_(op), axis_(static_cast<size_t>(axis)), reverse_(reverse), inclusive_(inclusive) {}
@@ -65,11 +66,7 @@ class Scan final : public Primitive {
                                                   {"exclusive", !inclusive_},
                                                   {"reverse", reverse_}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) {
-      return std::tie(p.op_, p.axis_, p.reverse_, p.inclusive_);
-    });
-  }
+  auto members() const { return std::tie(op_, axis_, reverse_, inclusive_); }
 
  private:
   template <typename T>
@@ -148,17 +145,12 @@ array logcumsumexp(const array& a, std::optional<int> axis, bool reverse, bool i
 
 array diff(const array& a, int n, int axis) {
   if (n < 0) fail(ErrorCode::InvalidArgument, "[diff] Cannot take {} differences.", n);
-  const auto at = static_cast<size_t>(normal_axis("diff", axis, a.ndim()));
+  const int at = normal_axis("diff", axis, a.ndim());
   array result = a;
   for (int i = 0; i < n; ++i) {
-    const int64_t size = result.shape()[at];
-    Shape start(a.ndim(), 0);
-    Shape stop = result.shape();
-    start[at] = std::min<int64_t>(1, size);
-    const array behind = slice(result, start, stop);
-    start[at] = 0;
-    stop[at] = std::max<int64_t>(0, size - 1);
-    const array ahead = slice(result, start, stop);
+    const int64_t size = result.shape(at);
+    const array behind = slice_axis(result, at, std::min<int64_t>(1, size), size);
+    const array ahead = slice_axis(result, at, 0, std::max<int64_t>(0, size - 1));
     result = result.dtype() == bool_ ? not_equal(behind, ahead) : subtract(behind, ahead);
   }
   return result;

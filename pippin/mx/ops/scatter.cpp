@@ -17,7 +17,7 @@ namespace pippin::mx {
 namespace {
 
 // Inputs: a, updates, index arrays.
-class Scatter final : public Primitive {
+class Scatter final : public PrimitiveWith<Scatter> {
  public:
   Scatter(std::vector<int> axes, UpdateMode mode) : axes_(std::move(axes)), mode_(mode) {}
   std::string_view name() const noexcept override { return "scatter"; }
@@ -48,9 +48,7 @@ class Scatter final : public Primitive {
   void record(Recorder& recorder, const Node& out) const override {
     record_scatter(recorder, out, axes_, mode_);
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_, p.mode_); });
-  }
+  auto members() const { return std::tie(axes_, mode_); }
 
  private:
   std::vector<int> axes_;
@@ -58,7 +56,7 @@ class Scatter final : public Primitive {
 };
 
 // Inputs: a, indices, values.
-class ScatterAxis final : public Primitive {
+class ScatterAxis final : public PrimitiveWith<ScatterAxis> {
  public:
   ScatterAxis(int axis, UpdateMode mode) : axis_(static_cast<size_t>(axis)), mode_(mode) {}
   std::string_view name() const noexcept override { return "put_along_axis"; }
@@ -91,16 +89,14 @@ class ScatterAxis final : public Primitive {
   void record(Recorder& recorder, const Node& out) const override {
     record_scatter_axis(recorder, out, axis_, mode_);
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axis_, p.mode_); });
-  }
+  auto members() const { return std::tie(axis_, mode_); }
 
  private:
   size_t axis_;
   UpdateMode mode_;
 };
 
-class SliceUpdate final : public Primitive {
+class SliceUpdate final : public PrimitiveWith<SliceUpdate> {
  public:
   SliceUpdate(SliceBounds bounds, UpdateMode mode) : bounds_(std::move(bounds)), mode_(mode) {}
   std::string_view name() const noexcept override { return "slice_update"; }
@@ -133,11 +129,7 @@ class SliceUpdate final : public Primitive {
     if (mode_ != UpdateMode::None) part = combined(mode_, pippin::array::slice(x, places), part);
     recorder.define(out, pippin::array::slice_update(x, part, places));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) {
-      return std::tie(p.bounds_.start, p.bounds_.steps, p.bounds_.shape, p.mode_);
-    });
-  }
+  auto members() const { return std::tie(bounds_.start, bounds_.steps, bounds_.shape, mode_); }
   bool records_numbers() const override { return true; }
 
  private:
@@ -146,7 +138,7 @@ class SliceUpdate final : public Primitive {
 };
 
 // Inputs: a, update, start.
-class DynamicSliceUpdate final : public Primitive {
+class DynamicSliceUpdate final : public PrimitiveWith<DynamicSliceUpdate> {
  public:
   explicit DynamicSliceUpdate(std::vector<int> axes) : axes_(std::move(axes)) {}
   std::string_view name() const noexcept override { return "slice_update"; }
@@ -167,9 +159,7 @@ class DynamicSliceUpdate final : public Primitive {
                             {"begin", begin},
                             {"end", pippin::array::add(begin, Recorder::vector(update.shape()))}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
-  }
+  auto members() const { return std::tie(axes_); }
 
  private:
   std::vector<int> axes_;

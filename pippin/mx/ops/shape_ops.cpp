@@ -65,7 +65,7 @@ class Reshape final : public Primitive {
   }
 };
 
-class Transpose final : public Primitive {
+class Transpose final : public PrimitiveWith<Transpose> {
  public:
   explicit Transpose(std::vector<int> axes) : axes_(std::move(axes)) {}
   std::string_view name() const noexcept override { return "transpose"; }
@@ -81,9 +81,7 @@ class Transpose final : public Primitive {
     recorder.define(out,
                     pippin::array::transpose(recorder.input(out, 0), {axes_.begin(), axes_.end()}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
-  }
+  auto members() const { return std::tie(axes_); }
 
  private:
   std::vector<int> axes_;

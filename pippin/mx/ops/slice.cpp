@@ -4,13 +4,14 @@
 #include "pippin/base/error.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/core/slice_bounds.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/shape_ops.h"
 #include "pippin/mx/record/recorder.h"
 
 namespace pippin::mx {
 namespace {
 
-class Slice final : public Primitive {
+class Slice final : public PrimitiveWith<Slice> {
  public:
   Slice(Shape start, Shape steps) : start_(std::move(start)), steps_(std::move(steps)) {}
   std::string_view name() const noexcept override { return "slice"; }
@@ -57,9 +58,7 @@ class Slice final : public Primitive {
                                                           {"stride", steps},
                                                           {"end_mask", to_end}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.start_, p.steps_); });
-  }
+  auto members() const { return std::tie(start_, steps_); }
   bool records_numbers() const override { return true; }
 
  private:
@@ -67,7 +66,7 @@ class Slice final : public Primitive {
 };
 
 // Starts at the position in its second input.
-class DynamicSlice final : public Primitive {
+class DynamicSlice final : public PrimitiveWith<DynamicSlice> {
  public:
   explicit DynamicSlice(std::vector<int> axes) : axes_(std::move(axes)) {}
   std::string_view name() const noexcept override { return "slice"; }
@@ -84,9 +83,7 @@ class DynamicSlice final : public Primitive {
                        {"begin", recorder.starts(out, 1, axes_, x.shape(), recorder.shape(out))},
                        Recorder::dims("size", recorder.shape(out))}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) { return std::tie(p.axes_); });
-  }
+  auto members() const { return std::tie(axes_); }
 
  private:
   std::vector<int> axes_;
@@ -142,14 +139,11 @@ array slice(const array& a, const array& start, const std::vector<int>& axes,
 }
 
 std::vector<array> split(const array& a, const Shape& indices, int axis) {
-  const auto at = static_cast<size_t>(normal_axis("split", axis, a.ndim()));
-  Shape start(a.ndim(), 0);
-  Shape stop = a.shape();
+  const int at = normal_axis("split", axis, a.ndim());
   std::vector<array> result;
   for (size_t i = 0; i <= indices.size(); ++i) {
-    stop[at] = i < indices.size() ? indices[i] : a.shape()[at];
-    result.push_back(slice(a, start, stop));
-    if (i < indices.size()) start[at] = indices[i];
+    const int64_t begin = i == 0 ? 0 : indices[i - 1];
+    result.push_back(slice_axis(a, at, begin, i < indices.size() ? indices[i] : a.shape(at)));
   }
   return result;
 }
@@ -166,14 +160,10 @@ std::vector<array> split(const array& a, int num_splits, int axis) {
 }
 
 std::vector<array> unstack(const array& a, int axis) {
-  const auto at = static_cast<size_t>(normal_axis("unstack", axis, a.ndim()));
-  Shape start(a.ndim(), 0);
-  Shape stop = a.shape();
+  const int at = normal_axis("unstack", axis, a.ndim());
   std::vector<array> result;
-  for (int64_t i = 0; i < a.shape()[at]; ++i) {
-    start[at] = i;
-    stop[at] = i + 1;
-    result.push_back(squeeze(slice(a, start, stop), static_cast<int>(at)));
+  for (int64_t i = 0; i < a.shape(at); ++i) {
+    result.push_back(squeeze(slice_axis(a, at, i, i + 1), at));
   }
   return result;
 }
@@ -181,9 +171,7 @@ std::vector<array> unstack(const array& a, int axis) {
 array flip(const array& a, const std::optional<std::vector<int>>& axes) {
   Shape start(a.ndim(), 0), steps(a.ndim(), 1);
   Shape stop = a.shape();
-  std::vector<int> all;
-  for (size_t i = 0; i < a.ndim(); ++i) all.push_back(static_cast<int>(i));
-  for (const int axis : normal_axes("flip", axes ? *axes : all, a.ndim())) {
+  for (const int axis : chosen_axes("flip", axes, a)) {
     const auto at = static_cast<size_t>(axis);
     start[at] = a.shape()[at] - 1;
     stop[at] = -a.shape()[at] - 1;

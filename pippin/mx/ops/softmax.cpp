@@ -1,11 +1,9 @@
-#include <algorithm>
-
 #include "pippin/base/error.h"
 #include "pippin/mx/core/chosen_kernels.h"
 #include "pippin/mx/core/float_rows.h"
 #include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/binary.h"
-#include "pippin/mx/ops/reduce.h"
 #include "pippin/mx/ops/shape_ops.h"
 #include "pippin/mx/ops/unary.h"
 #include "pippin/mx/record/recorder.h"
@@ -44,38 +42,10 @@ class LogSumExp final : public Primitive {
   }
 };
 
-// An array with the chosen axes last, merged into one; and the inverse.
-struct LastAxis {
-  std::vector<int> order, back;
-  Shape shape;  // before the axes were merged
-  array x;
-};
-LastAxis to_last(const array& a, const std::vector<int>& axes) {
-  std::vector<int> order;
-  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
-    if (!std::binary_search(axes.begin(), axes.end(), axis)) order.push_back(axis);
-  }
-  const auto kept = static_cast<int>(order.size());
-  order.insert(order.end(), axes.begin(), axes.end());
-  std::vector<int> back(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    back[static_cast<size_t>(order[i])] = static_cast<int>(i);
-  }
-  const array turned = transpose(a, order);
-  return {order, back, turned.shape(), axes.size() == 1 ? turned : flatten(turned, kept, -1)};
-}
-
-std::vector<int> chosen_axes(const char* op, const array& a, const Axes& axes) {
-  std::vector<int> all;
-  all.reserve(a.ndim());
-  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) all.push_back(axis);
-  return normal_axes(op, axes ? *axes : all, a.ndim());
-}
-
 }  // namespace
 
 array softmax(const array& a, const Axes& axes, bool precise) {
-  const std::vector<int> normal = chosen_axes("softmax", a, axes);
+  const std::vector<int> normal = chosen_axes("softmax", axes, a);
   (void)precise;  // float32 inside, always
   const Dtype dtype = at_least_float(a.dtype());
   array x = astype(a, dtype);
@@ -93,7 +63,7 @@ array softmax(const array& a, const Axes& axes, bool precise) {
 }
 
 array logsumexp(const array& a, const Axes& axes, bool keepdims) {
-  const std::vector<int> normal = chosen_axes("logsumexp", a, axes);
+  const std::vector<int> normal = chosen_axes("logsumexp", axes, a);
   if (a.size() == 0) {
     fail(ErrorCode::InvalidArgument, "[logsumexp] An array of shape {} has no elements.",
          to_string(a.shape()));
@@ -101,14 +71,7 @@ array logsumexp(const array& a, const Axes& axes, bool keepdims) {
   const Dtype dtype = at_least_float(a.dtype());
   array x = astype(a, dtype);
   if (normal.empty()) return x;
-  Shape shape;
-  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
-    if (!std::binary_search(normal.begin(), normal.end(), axis)) {
-      shape.push_back(a.shape(axis));
-    } else if (keepdims) {
-      shape.push_back(1);
-    }
-  }
+  const Shape shape = reduced_shape(a.shape(), normal, keepdims);
   if (dtype == float64) {
     const array largest = max(x, normal, true);
     const array shift = where(isfinite(largest), largest, array(0, float64));

@@ -8,6 +8,7 @@
 #include "pippin/mx/core/index.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/core/rows.h"
+#include "pippin/mx/ops/axes.h"
 #include "pippin/mx/ops/create.h"
 #include "pippin/mx/ops/scan_sort.h"
 #include "pippin/mx/ops/shape_ops.h"
@@ -60,7 +61,7 @@ void order_rows(const Node& x, Node& out, Kind kind, size_t axis, Order order, i
   });
 }
 
-class Sort final : public Primitive {
+class Sort final : public PrimitiveWith<Sort> {
  public:
   Sort(int axis, Order order, int64_t kth, bool gives_indices)
       : axis_(static_cast<size_t>(axis)), order_(order), kth_(kth), gives_indices_(gives_indices) {}
@@ -85,11 +86,7 @@ class Sort final : public Primitive {
                              : Recorder::one("gather_along_axis",
                                              {{"x", x}, {"indices", order}, {"axis", axis}}));
   }
-  bool same_as(const Primitive& other) const override {
-    return equal_members(*this, other, [](const auto& p) {
-      return std::tie(p.axis_, p.order_, p.kth_, p.gives_indices_);
-    });
-  }
+  auto members() const { return std::tie(axis_, order_, kth_, gives_indices_); }
 
  private:
   size_t axis_;
@@ -190,10 +187,8 @@ array topk(const array& a, int k, std::optional<int> axis) {
   if (k < 0 || k > size) {
     fail(ErrorCode::InvalidArgument, "[topk] {} elements of an axis of size {}.", k, size);
   }
-  Shape start(x.ndim(), 0);
-  start[static_cast<size_t>(at)] = size - k;
-  if (k == 0 || k == size) return slice(x, start, x.shape());
-  return slice(partition(x, static_cast<int>(size - k), at), start, x.shape());
+  const array last = k == 0 || k == size ? x : partition(x, static_cast<int>(size - k), at);
+  return slice_axis(last, at, size - k, size);
 }
 
 array searchsorted(const array& sorted, const array& values, const std::string& side) {
