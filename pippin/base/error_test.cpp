@@ -2,34 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/error_testing.h"
+#include "pippin/base/testing.h"
+
 namespace pippin {
 namespace {
 
 TEST(Error, AMessageIsOneLineWhateverTheNamesInIt) {
-  try {
-    fail(ErrorCode::NotFound, "no tensor {}", std::string("a\nb\x1b[2J\0c", 9));
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "no tensor a b [2J c");
-  }
+  EXPECT_EQ(thrown_fault([] {
+              fail(ErrorCode::NotFound, "no tensor {}", std::string("a\nb\x1b[2J\0c", 9));
+            }),
+            "not found: no tensor a b [2J c");
 }
 
 TEST(Error, CarriesCodeAndNumbers) {
-  try {
-    fail(ErrorCode::InvalidFile, "{}: needs {} bytes, the file has {}", "weight.bin", 16, 8);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::InvalidFile);
-    EXPECT_STREQ(error.what(), "weight.bin: needs 16 bytes, the file has 8");
-  }
+  EXPECT_ERROR(fail(ErrorCode::InvalidFile, "{}: needs {} bytes, it has {}", "weight.bin", 16, 8),
+               ErrorCode::InvalidFile, "weight.bin: needs 16 bytes, it has 8");
 }
 
 TEST(Error, ContextGoesInFrontAndKeepsTheCode) {
-  try {
-    with_context("model.safetensors", [] { fail(ErrorCode::Io, "read failed"); });
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Io);
-    EXPECT_STREQ(error.what(), "model.safetensors: read failed");
-  }
+  EXPECT_ERROR(with_context("model.safetensors", [] { fail(ErrorCode::Io, "read failed"); }),
+               ErrorCode::Io, "model.safetensors: read failed");
 }
 
 TEST(Error, ContextPassesTheResultOn) {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
 
@@ -31,13 +32,7 @@ TEST(State, TellsWhatItHas) {
   EXPECT_EQ(state.features()[1].shape, std::vector<int64_t>{1});
   EXPECT_EQ(state.here("keys").size(), 12U);
   EXPECT_EQ(state.size_bytes(), 16U);
-  try {
-    state.here("values");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::NotFound);
-    EXPECT_STREQ(error.what(), "unknown state 'values'");
-  }
+  EXPECT_ERROR(state.here("values"), ErrorCode::NotFound, "unknown state 'values'");
 }
 
 TEST(State, ACloneGoesOnByItself) {

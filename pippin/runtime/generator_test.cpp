@@ -95,13 +95,8 @@ TEST(Generator, APromptThatFillsTheContextPredictsOneToken) {
 
 TEST(Generator, RefusesAPromptLongerThanTheContext) {
   const auto sequence = fake_sequence(3, 50);
-  try {
-    generate(*sequence, Ids{1, 2, 3, 4}, {}, go_on);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::LimitExceeded);
-    EXPECT_STREQ(error.what(), "the prompt has 4 tokens, the model's context holds 3");
-  }
+  EXPECT_ERROR(generate(*sequence, Ids{1, 2, 3, 4}, {}, go_on), ErrorCode::LimitExceeded,
+               "the prompt has 4 tokens, the model's context holds 3");
   EXPECT_EQ(sequence->position(), 0);
 }
 

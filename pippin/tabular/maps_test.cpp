@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/error.h"
+#include "pippin/base/error_testing.h"
 #include "pippin/tabular/stage_testing.h"
 
 namespace pippin::tabular {
@@ -23,16 +23,6 @@ Interface one_to_one(Field input, Field output) {
   return interface;
 }
 
-template <typename Run>
-std::string error_in(Run&& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(Scaler, ShiftsThenScales) {
   proto::Scaler message;
   message.add_shift(1);
@@ -42,7 +32,7 @@ TEST(Scaler, ShiftsThenScales) {
   EXPECT_EQ(numbers(run_one(*stage_of(604, message, two), row({3, 4}))), (Doubles{8, 50}));
   EXPECT_EQ(numbers(run_one(*stage_of(604, proto::Scaler(), two), row({3, 4}))), (Doubles{3, 4}));
   message.add_scale(1);
-  EXPECT_EQ(error_in([&] { stage_of(604, message, two); }),
+  EXPECT_EQ(thrown_message([&] { stage_of(604, message, two); }),
             "there are 3 shifts or scales for 2 numbers");
 }
 
@@ -57,7 +47,7 @@ TEST(Normalizer, Norms) {
   EXPECT_EQ(normalized(1, {-6, 2}), (Doubles{-0.75, 0.25}));
   EXPECT_EQ(normalized(2, {-3, 4}), (Doubles{-0.6, 0.8}));
   EXPECT_EQ(normalized(2, {0, 0}), (Doubles{0, 0}));
-  EXPECT_EQ(error_in([&] { normalized(3, {0, 0}); }), "unknown normType 3");
+  EXPECT_EQ(thrown_message([&] { normalized(3, {0, 0}); }), "unknown normType 3");
 }
 
 TEST(ArrayFeatureExtractor, TakesPositions) {
@@ -72,7 +62,7 @@ TEST(ArrayFeatureExtractor, TakesPositions) {
       run_one(*stage_of(609, one, row_interface(3, field("y", Type::Int64))), row({5, 6, 7}));
   EXPECT_EQ(std::get<int64_t>(whole), 6);
   message.add_indices(3);
-  EXPECT_EQ(error_in([&] { stage_of(609, message, three); }), "position 3 of 3 numbers");
+  EXPECT_EQ(thrown_message([&] { stage_of(609, message, three); }), "position 3 of 3 numbers");
 }
 
 TEST(OneHotEncoder, MarksTheCategory) {
@@ -82,7 +72,7 @@ TEST(OneHotEncoder, MarksTheCategory) {
   const StagePtr stage = stage_of(600, message, dense);
   EXPECT_EQ(numbers(run_one(*stage, std::string("green"))), (Doubles{0, 1}));
   EXPECT_EQ(*stage->categories(), Labels(Texts{"red", "green"}));
-  EXPECT_EQ(error_in([&] { run_one(*stage, std::string("blue")); }),
+  EXPECT_EQ(thrown_message([&] { run_one(*stage, std::string("blue")); }),
             "'blue' is not among the model's 2 categories");
   message.set_handle_unknown(1);
   EXPECT_EQ(numbers(run_one(*stage_of(600, message, dense), std::string("blue"))), (Doubles{0, 0}));
@@ -128,7 +118,7 @@ TEST(FeatureVectorizer, SpreadsDictionaries) {
   const std::vector<Value> inputs = {0.5, Dictionary{Ints{2}, {7}}};
   EXPECT_EQ(numbers(stage->run(inputs).at(0)), (Doubles{0, 0, 7, 0.5}));
   const std::vector<Value> outside = {0.5, Dictionary{Ints{3}, {7}}};
-  EXPECT_EQ(error_in([&] { stage->run(outside); }),
+  EXPECT_EQ(thrown_message([&] { stage->run(outside); }),
             "input 'd': the key 3 is not a position; there are 3");
 }
 
@@ -162,7 +152,7 @@ TEST(Imputer, ReplacesMissingValues) {
   const StagePtr dictionaries =
       stage_of(601, keyed, one_to_one(dictionary_field("x", true), dictionary_field("y", true)));
   EXPECT_EQ(numbers(run_one(*dictionaries, Dictionary{Texts{"a", "b"}, {0, 0}})), (Doubles{6, 0}));
-  EXPECT_EQ(error_in([&] {
+  EXPECT_EQ(thrown_message([&] {
               stage_of(601, text, one_to_one(field("x", Type::Double), field("y", Type::Double)));
             }),
             "a string cannot be imputed in a double");
@@ -175,7 +165,7 @@ TEST(CategoricalMapping, BothWays) {
   entry.set_value(3);
   const Interface to_number = one_to_one(field("c", Type::String), field("y", Type::Int64));
   EXPECT_EQ(std::get<int64_t>(run_one(*stage_of(606, message, to_number), std::string("a"))), 3);
-  EXPECT_EQ(error_in([&] { run_one(*stage_of(606, message, to_number), std::string("b")); }),
+  EXPECT_EQ(thrown_message([&] { run_one(*stage_of(606, message, to_number), std::string("b")); }),
             "'b' is not among the model's 1 categories");
   message.set_int64_value(-9);
   EXPECT_EQ(std::get<int64_t>(run_one(*stage_of(606, message, to_number), std::string("b"))), -9);
@@ -185,7 +175,7 @@ TEST(CategoricalMapping, BothWays) {
   other.set_value("a");
   const Interface to_text = one_to_one(field("c", Type::Int64), field("y", Type::String));
   EXPECT_EQ(std::get<std::string>(run_one(*stage_of(606, back, to_text), int64_t{3})), "a");
-  EXPECT_EQ(error_in([&] { stage_of(606, back, to_number); }),
+  EXPECT_EQ(thrown_message([&] { stage_of(606, back, to_number); }),
             "the output 'y' is an int64, the mapping returns a string");
 }
 
@@ -196,7 +186,7 @@ TEST(Identity, GivesItsInputs) {
   EXPECT_EQ(std::get<std::string>(stage_of(900, proto::Empty(), interface)->run(inputs).at(0)),
             "text");
   interface.outputs[0].name = "z";
-  EXPECT_EQ(error_in([&] { stage_of(900, proto::Empty(), interface); }),
+  EXPECT_EQ(thrown_message([&] { stage_of(900, proto::Empty(), interface); }),
             "no input with the name of the output 'z'");
 }
 
@@ -218,7 +208,8 @@ TEST(Closed, ShowParametersAndSayWhy) {
   EXPECT_EQ(classifier->parameters(),
             (Stage::Parameters{{"revision", "2"}, {"language", "en"}, {"parameters", "5 B"}}));
   EXPECT_NE(classifier->refusal().find("Natural Language"), std::string::npos);
-  EXPECT_EQ(error_in([&] { run_one(*classifier, std::string("fine")); }), classifier->refusal());
+  EXPECT_EQ(thrown_message([&] { run_one(*classifier, std::string("fine")); }),
+            classifier->refusal());
   proto::CustomModel custom;
   custom.set_class_name("Mine");
   custom.add_parameters()->set_name("k");

@@ -9,6 +9,7 @@
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/base/testing.h"
 #include "pippin/base/threads/cancel.h"
 
 namespace pippin {
@@ -67,24 +68,13 @@ TEST(ChildProcess, IsCancelled) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     token.request();
   });
-  try {
-    shell("exec sleep 60");
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Cancelled);
-  }
+  EXPECT_ERROR(shell("exec sleep 60"), ErrorCode::Cancelled, "cancelled");
   other.join();
 }
 
 TEST(ChildProcess, HasToBeThere) {
-  try {
-    run_child({"/no/such/program"}, std::chrono::seconds(1));
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::NotFound);
-    EXPECT_NE(std::string(error.what()).find("/no/such/program: cannot be started: "),
-              std::string::npos);
-  }
+  EXPECT_ERROR(run_child({"/no/such/program"}, std::chrono::seconds(1)), ErrorCode::NotFound,
+               "/no/such/program: cannot be started: ");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
 #include "pippin/runtime/package/step_runner.h"
 #include "pippin/runtime/stateful/model.h"
 
@@ -54,20 +54,8 @@ mil::FunctionDescription anemll(int64_t query) {
   return function;
 }
 
-// The message with which a schema is rejected.
-std::string refusal(const mil::FunctionDescription& function) {
-  try {
-    stateful_schema({&function});
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-    return error.what();
-  }
-  return "accepted";
-}
-
 void expect_refusal(const mil::FunctionDescription& function, const std::string& part) {
-  const std::string message = refusal(function);
-  EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_ERROR(stateful_schema({&function}), ErrorCode::Unsupported, part);
 }
 
 TEST(StatefulSchema, FindsThePartsOfTheMistralForm) {
@@ -127,7 +115,7 @@ TEST(StatefulSchema, NamesWhatDoesNotFit) {
   function.inputs.push_back(array("length", DataType::Int32, {1}));
   expect_refusal(function, "an input 'length'");
   function.inputs.back().optional = true;
-  EXPECT_EQ(refusal(function), "accepted");
+  EXPECT_NO_THROW(stateful_schema({&function}));
 
   function = mistral();
   function.inputs.push_back(array("keyCache", DataType::Float16, {32, 8, 2048, 128}));
