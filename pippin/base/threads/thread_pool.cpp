@@ -8,17 +8,10 @@
 #include "pippin/base/error.h"
 #include "pippin/base/platform/cpus.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/base/threads/pause.h"
 
 namespace pippin {
 namespace {
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // A waiting thread first spins, for about 70 us: the gap between two forks of a decode step, and
 // the difference between their parts. Then it yields its core with every check, for about 2 ms on a

@@ -16,6 +16,7 @@ engine::Target cuda_target(const engine::ComputeOptions& options) {
   engine::Target target;
   target.takes_quantized = [](const engine::QuantizedWeight&) { return true; };
   target.takes_narrow = true;
+  target.lacks_fusions = {"low_rank"};
   target.shares_input = [options](const engine::DotNode& a, const engine::DotNode& b) {
     return share_dot_input(a, b, options);
   };

@@ -20,7 +20,7 @@ class DenseDotStep : public WeightStep {
     return is_packed() ? std::string("packed ") + kernel_.name : kernel_.name;
   }
 
-  int64_t weight_bytes() const override {
+  int64_t product_bytes() const override {
     const auto stored = is_packed() ? kernels::WeightType::F32 : kernel_.weight;
     return num_columns() * x().shape[1].upper() * kernels::bytes_per_weight(stored);
   }
@@ -29,11 +29,11 @@ class DenseDotStep : public WeightStep {
     return rows_ == Rows::BatchInvariant ? WeightStep::row_axis() : -1;
   }
 
-  int64_t scratch_bytes() const override {
-    return takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper()) : 0;
+  int64_t thread_scratch(int64_t rows) const override {
+    return takes_panels(rows) ? panel_bytes(x().shape[1].upper()) : 0;
   }
 
-  void run(const StepContext& context) const noexcept override {
+  void multiply(const WeightContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
     const auto args_of = [&](const Operands& operands, int64_t begin, int64_t end) {
       const Operand& w = *operands.w;
@@ -62,7 +62,7 @@ class DenseDotStep : public WeightStep {
           kernels::dot_many_rows(
               kernel_, args_of(operands, begin, end), from,
               [&](Range rows, Range part) {
-                finish(context, operands.y, rows, {begin + part.begin, begin + part.end});
+                finish(context, operands, rows, {begin + part.begin, begin + part.end});
               },
               is_packed());
         });

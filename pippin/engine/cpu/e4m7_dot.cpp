@@ -15,7 +15,7 @@ class E4M7DotStep : public WeightStep {
 
   std::string kernel_name() const override { return kernels_.name; }
 
-  int64_t weight_bytes() const override {
+  int64_t product_bytes() const override {
     int64_t sum = 0;
     for (size_t i = 0; i < dot().products.size(); ++i) sum += weight(i).read_bytes();
     return sum;
@@ -27,15 +27,14 @@ class E4M7DotStep : public WeightStep {
     }
     return sum;
   }
-  int64_t scratch_bytes() const override { return scratch_bytes_of(x().shape[0].upper()); }
-  int64_t scratch_bytes_of(int64_t m) const override {
+  int64_t thread_scratch(int64_t m) const override {
     const int64_t rows = std::min(m, kernels_.lifted_rows);
     return rows * lifted_stride() * static_cast<int64_t>(sizeof(float));
   }
 
-  void run(const StepContext& context) const noexcept override {
+  void multiply(const WeightContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
-    const int64_t m = x.shape[0], bytes = scratch_bytes_of(m);
+    const int64_t m = x.shape[0], bytes = thread_scratch(m);
     share_columns(context, [&](int thread) {
       // Every thread converts the few rows for itself, which is quicker than another barrier.
       kernels::E4M7Lifted lifted{

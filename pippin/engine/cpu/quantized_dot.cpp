@@ -32,13 +32,12 @@ class FastDotStep : public WeightStep {
       : WeightStep(cpu, dot, kernels::kQuantizedDotGrain), rows_(cpu), kernels_(rows_.kernels()) {}
 
   std::string kernel_name() const override { return std::string(kernels_.name) + ", fast"; }
-  int64_t weight_bytes() const override { return bytes_of(dot()); }
-  int64_t scratch_bytes() const override { return scratch_bytes_of(x().shape[0].upper()); }
-  int64_t scratch_bytes_of(int64_t m) const override {
+  int64_t product_bytes() const override { return bytes_of(dot()); }
+  int64_t thread_scratch(int64_t m) const override {
     return (m > kOwnRows ? shared_bytes(m) : 0) + thread_bytes(std::min(m, kOwnRows));
   }
 
-  void run(const StepContext& context) const noexcept override {
+  void multiply(const WeightContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
     const int64_t m = x.shape[0];
     if (m == 0) return;
@@ -77,7 +76,7 @@ class FastDotStep : public WeightStep {
                       {&weight.matrix, &some, operands.bias, y, operands.y.strides[0], begin, end,
                        memory + own_rows},
                       memory + own_rows + kernel_bytes());
-            finish(context, operands.y, part, {begin, end});
+            finish(context, operands, part, {begin, end});
           };
           for_unfinished(context, columns, multiply);
         });
@@ -139,16 +138,16 @@ class ExactDotStep : public WeightStep {
   }
 
   std::string kernel_name() const override { return std::string(rows_.kernels().name) + ", exact"; }
-  int64_t weight_bytes() const override { return bytes_of(dot()); }
-  int64_t scratch_bytes() const override {
+  int64_t product_bytes() const override { return bytes_of(dot()); }
+  int64_t thread_scratch(int64_t /*rows*/) const override {
     const int64_t k = first().matrix.k;
     return align_up<int64_t>(tile_ * k * static_cast<int64_t>(sizeof(float)), 64);
   }
 
-  void run(const StepContext& context) const noexcept override {
+  void multiply(const WeightContext& context) const noexcept override {
     const Operand& x = context.operands[num_written];
     share_columns(context, [&](int thread) {
-      float* rows = reinterpret_cast<float*>(context.scratch + thread * scratch_bytes());
+      float* rows = reinterpret_cast<float*>(context.scratch + thread * thread_scratch(x.shape[0]));
       return [&, rows](Range columns) {
         for_products(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
           const QuantizedWeight& weight = weight_of(dot(), operands.product);

@@ -9,16 +9,29 @@
 namespace pippin::engine {
 
 WeightStep::WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain)
-    : adder_(&kernels::choose_elementwise(cpu)), dot_(dot), grain_(grain) {
+    : adder_(&kernels::choose_elementwise(cpu)), dot_(dot), grain_(grain), changes_(cpu) {
   size_t next = dot.products.size() + 1;  // after the results and x
   for (const DotNode::Product& product : dot.products) {
     Place place;
     if (product.is_dense()) place.w = next++;
     if (product.has_bias) place.bias = next++;
+    if (product.change) {
+      changes_.add(cpu, {places_.size(), next, product.n}, *product.change);
+      next += LowRankChanges::kViews;
+    }
     place.column = all_columns_;
     all_columns_ += align_up(product.n, grain_);
     places_.push_back(place);
   }
+}
+
+void WeightStep::run(const StepContext& context) const noexcept {
+  if (changes_.empty()) return multiply({context, nullptr});
+  const Operand& x = context.operands[num_written];
+  LowRankRun changes(changes_, context, x);
+  WeightContext own{context, &changes};
+  own.scratch += changes_.scratch_bytes(x.shape[0]);
+  multiply(own);
 }
 
 void WeightStep::exchange(const StepContext& context) const noexcept {

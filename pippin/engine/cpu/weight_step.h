@@ -10,6 +10,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/threads/dealt_range.h"
+#include "pippin/engine/cpu/low_rank.h"
 #include "pippin/engine/nodes/node.h"
 #include "pippin/engine/run/peers.h"
 #include "pippin/engine/run/step.h"
@@ -17,11 +18,29 @@
 
 namespace pippin::engine {
 
+// A run of a WeightStep, with the memory that is the step's own.
+struct WeightContext : StepContext {
+  LowRankRun* changes;  // or null
+};
+
 class WeightStep : public Step {
  public:
   int row_axis() const override { return 0; }
+  int64_t weight_bytes() const final {
+    return product_bytes() + changes_.weight_bytes(x().shape[1].upper());
+  }
+  int64_t scratch_bytes() const final { return scratch_bytes_of(x().shape[0].upper()); }
+  int64_t scratch_bytes_of(int64_t rows) const final {
+    return thread_scratch(rows) + changes_.scratch_bytes(rows);
+  }
+  void run(const StepContext& context) const noexcept final;
 
  protected:
+  virtual void multiply(const WeightContext& context) const noexcept = 0;
+  virtual int64_t product_bytes() const = 0;  // of the products' weights
+  // Memory of each thread for that many rows.
+  virtual int64_t thread_scratch([[maybe_unused]] int64_t rows) const { return 0; }
+
   // Columns are divided among threads in multiples of `grain`. `dot` must outlive the step.
   WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain);
 
@@ -40,8 +59,12 @@ class WeightStep : public Step {
   // numbered one after another, each rounded up to the grain, and copies after each other. Peers
   // take a part of the columns each, without copies, and exchange the results.
   template <typename MakeWorker>
-  void share_columns(const StepContext& context, const MakeWorker& make_worker,
+  void share_columns(const WeightContext& context, const MakeWorker& make_own,
                      const Sharing& sharing = {0, 0, 1}) const {
+    const auto make_worker = [&](int thread) {
+      if (context.changes != nullptr) context.changes->compute();
+      return make_own(thread);
+    };
     const Operand& x = context.operands[num_written];
     const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
     if (is_divided(context.peers, work)) {
@@ -75,10 +98,10 @@ class WeightStep : public Step {
   // Calls body(operands, n_begin, n_end) for each product that overlaps `columns`, then finish()
   // for all its rows.
   template <typename Body>
-  void for_products(const StepContext& context, Range columns, const Body& body) const {
+  void for_products(const WeightContext& context, Range columns, const Body& body) const {
     for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
       body(operands, begin, end);
-      finish(context, operands.y, {0, operands.y.shape[0]}, {begin, end});
+      finish(context, operands, {0, operands.y.shape[0]}, {begin, end});
     });
   }
   // The same without finish(), which the body calls once for each element that it writes.
@@ -95,9 +118,13 @@ class WeightStep : public Step {
            begin, end);
     }
   }
-  // Completes a part of a product: adds the residual.
-  void finish(const StepContext& context, const Operand& y, Range rows, Range columns) const {
-    if (dot_.has_residual) add_residual(y, context.operands.back(), rows, columns);
+  // Completes a part of a product: adds its change and the residual.
+  void finish(const WeightContext& context, const Operands& operands, Range rows,
+              Range columns) const {
+    if (context.changes != nullptr) {
+      context.changes->add(operands.product, operands.y, rows, columns);
+    }
+    if (dot_.has_residual) add_residual(operands.y, context.operands.back(), rows, columns);
   }
 
  private:
@@ -135,6 +162,7 @@ class WeightStep : public Step {
   int64_t grain_;
   std::vector<Place> places_;
   int64_t all_columns_ = 0;
+  LowRankChanges changes_;
 };
 
 }  // namespace pippin::engine

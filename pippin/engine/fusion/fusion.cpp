@@ -17,6 +17,7 @@ std::span<const Fusion> fusions() {
       {"rms_norm", {"slice_by_index", "slice_by_size", "split"}, fuse_doubled_norm},
       {"rotary", {"add", "concat", "reshape"}, fuse_rotary},
       {"activation", {"mul", "real_div"}, fuse_activation},
+      {"low_rank", {"add"}, fuse_low_rank},
       {"gate", {"mul"}, fuse_gate},
       {"residual", {"add"}, fuse_residual},
       {"codes", {"dequantize"}, fuse_codes},

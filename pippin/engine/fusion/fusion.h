@@ -53,6 +53,8 @@ bool fuse_codes(Builder& builder, const mil::Operation& root);
 bool fuse_code_convolution(Builder& builder, const mil::Operation& root);
 // The experts of a mixture: the operations between x and the sum are deferred, the sum is one step.
 bool fuse_experts(Builder& builder, const mil::Operation& operation);
+// x · Wᵀ + (s * (x · Aᵀ)) · Bᵀ.
+bool fuse_low_rank(Builder& builder, const mil::Operation& root);
 // x · Wᵀ + residual.
 bool fuse_residual(Builder& builder, const mil::Operation& root);
 

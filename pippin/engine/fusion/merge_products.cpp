@@ -33,8 +33,12 @@ void absorb(Node& node, const Node& other) {
 
 void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
                     const std::function<bool(const DotNode&, const DotNode&)>& shares_input) {
-  const auto is_constant = [&](const View& view) {
-    return buffers[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
+  // Whether the view's elements are known before the first node that writes a result of `node`.
+  const auto is_known = [&](const View& view, const Node* node) {
+    const Buffer& buffer = buffers[static_cast<size_t>(view.buffer)];
+    if (buffer.kind == Buffer::Kind::Constant) return true;
+    if (buffer.kind != Buffer::Kind::Arena) return false;
+    return writer_of(nodes, view) < static_cast<size_t>(node - nodes.data());
   };
   const auto merges = [&](const Node& first, const Node& node) {
     const DotNode& a = *first.as<DotNode>();
@@ -51,10 +55,11 @@ void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
     // It is computed in the place of the first one: its other operands must be computed by then.
     const auto others = other_operands(node);
     std::vector<Node*>& known = by_input[node.x().buffer];
-    const auto first = std::all_of(others.begin(), others.end(), is_constant)
-                           ? std::find_if(known.begin(), known.end(),
-                                          [&](const Node* one) { return merges(*one, node); })
-                           : known.end();
+    const auto first = std::find_if(known.begin(), known.end(), [&](const Node* one) {
+      return merges(*one, node) && std::all_of(others.begin(), others.end(), [&](const View& view) {
+               return is_known(view, one);
+             });
+    });
     if (first == known.end()) {
       known.push_back(&node);
     } else {

@@ -4,69 +4,10 @@
 #include <cstring>
 
 #include "pippin/engine/fusion/fusion_testing.h"
+#include "pippin/engine/fusion/products_testing.h"
 
 namespace pippin::engine {
 namespace {
-
-constexpr int64_t kInputs = 64;
-
-// "tensor<T, [dims]>([...])" with pseudo-random elements: integers of a range, or multiples of
-// 1/1024.
-std::string values(const std::string& type, const std::vector<int64_t>& dims, int low, int high,
-                   uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<std::string> items;
-  int64_t count = 1;
-  for (const int64_t dim : dims) count *= dim;
-  for (int64_t i = 0; i < count; ++i) {
-    const int number = low + static_cast<int>(random() % static_cast<uint32_t>(high - low + 1));
-    items.push_back(type.starts_with("fp") ? fmt::format("{:a}", number / 1024.0)
-                                           : std::to_string(number));
-  }
-  return fmt::format("tensor<{}, [{}]>([{}])", type, fmt::join(dims, ", "), fmt::join(items, ", "));
-}
-
-enum class Form { Fp32, Fp16, Int4, Palette };
-
-// A line that defines the weight `name` [outputs, 64, ones...].
-std::string weight(Form form, const std::string& name, int64_t outputs, uint32_t seed,
-                   bool kernel = false) {
-  std::vector<int64_t> dims = {outputs, kInputs}, scales = {outputs, 2}, lut = {1, 1, 16, 1};
-  if (kernel) {
-    dims = {outputs, kInputs, 1, 1};
-    scales = {outputs, 2, 1, 1};
-    lut = {1, 1, 1, 1, 16, 1};
-  }
-  const std::string shape = fmt::format("{}", fmt::join(dims, ", "));
-  switch (form) {
-    case Form::Fp32:
-      return fmt::format("tensor<fp32, [{0}]> {1} = const()[name = string(\"{1}\"), val = {2}];\n",
-                         shape, name, values("fp32", dims, -999, 999, seed));
-    case Form::Fp16:
-      return fmt::format("tensor<fp16, [{0}]> {1} = const()[name = string(\"{1}\"), val = {2}];\n",
-                         shape, name, values("fp16", dims, -999, 999, seed));
-    case Form::Int4:
-      return fmt::format(
-          "tensor<fp16, [{0}]> {1} = constexpr_blockwise_shift_scale(data = {2}, scale = {3})[name "
-          "= string(\"{1}\")];\n",
-          shape, name, values("int4", dims, -8, 7, seed), values("fp16", scales, 50, 150, seed));
-    case Form::Palette:
-      return fmt::format(
-          "tensor<fp16, [{0}]> {1} = constexpr_lut_to_dense(indices = {2}, lut = {3})[name = "
-          "string(\"{1}\")];\n",
-          shape, name, values("uint4", dims, 0, 15, seed), values("fp16", lut, -999, 999, seed));
-  }
-  return {};
-}
-
-std::string element(Form form) {
-  return form == Form::Fp32 ? "fp32" : "fp16";
-}
-
-std::string linear(Form form, const std::string& name, int64_t outputs, const std::string& call) {
-  return fmt::format("tensor<{0}, [?, {1}]> {2} = {3}[name = string(\"{2}\")];\n", element(form),
-                     outputs, name, call);
-}
 
 // Fused and unfused plans in both precisions, on every instruction set, with one thread and more.
 void expect_same_bits(const mil::Model& model, const std::vector<std::vector<int64_t>>& shapes) {

@@ -1,9 +1,9 @@
 // x · Wᵀ + residual as one node, if only the sum reads the product.
 #include <optional>
+#include <utility>
 
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/fusion/match.h"
-#include "pippin/mil/ops/op.h"
+#include "pippin/engine/fusion/own_product.h"
 
 namespace pippin::engine {
 namespace {
@@ -11,17 +11,6 @@ namespace {
 using mil::Dim;
 using mil::Operation;
 using mil::Var;
-
-// Whether `var` is a view of a product that nothing else reads.
-bool is_own_product(const Builder& builder, const Var* var) {
-  while (var != nullptr && var->producer != nullptr && builder.read_once(var)) {
-    const Operation& operation = *var->producer;
-    if (mil::is_product(operation)) return true;
-    if (!mil::keeps_elements(operation)) return false;
-    var = operation.input_var("x");
-  }
-  return false;
-}
 
 // The elements of `view` as rows of the product whose result `like` shows, in the same shape;
 // nothing if that shows a part of it. A residual in another layout is copied: the norm before or
@@ -45,16 +34,6 @@ std::optional<View> as_rows(Builder& builder, const View& view, const View& like
   return builder.matrix(turned, axes);
 }
 
-// The product that `var` shows, if only the sum reads it.
-std::optional<Node> own_product(Builder& builder, const Var* var, const mil::ValueInfo& sum) {
-  if (builder.info(var).shape != sum.shape || !is_own_product(builder, var)) return std::nullopt;
-  const size_t index = writer_of(builder.nodes(), builder.view(var));
-  const auto& nodes = builder.nodes();
-  const DotNode* dot = index < nodes.size() ? nodes[index].as<DotNode>() : nullptr;
-  if (dot == nullptr || dot->has_residual) return std::nullopt;
-  return nodes[index];
-}
-
 // Whether the product reads narrower rows than the other one.
 bool is_narrower(const std::optional<Node>& product, const std::optional<Node>& other) {
   return product && other && product->x().shape[1].upper() < other->x().shape[1].upper();
@@ -68,15 +47,10 @@ bool add_to_product(Builder& builder, const Operation& operation, const Var* var
   const View residual = builder.view_as(builder.view(other), Storage::F32);
   const auto rows = as_rows(builder, residual, shown, product->views[0]);
   if (!rows) return false;
-  const View y = builder.allocate(Storage::F32, product->views[0].shape);
-  View result = shown;
-  result.buffer = y.buffer;
-  Node sum_of_both = *product;
-  sum_of_both.as<DotNode>()->has_residual = true;
-  sum_of_both.views[0] = y;
-  sum_of_both.views.push_back(*rows);
-  builder.add(std::move(sum_of_both));
-  builder.define_output(operation, result);
+  Node both = *product;
+  both.as<DotNode>()->has_residual = true;
+  both.views.push_back(*rows);
+  define_sum(builder, operation, var, std::move(both));
   return true;
 }
 

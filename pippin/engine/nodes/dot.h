@@ -27,17 +27,25 @@ struct DenseWeight {
 using Weight = std::variant<DenseWeight, std::shared_ptr<const QuantizedWeight>,
                             std::shared_ptr<const E4M7Weight>>;
 
-// y = x · Wᵀ + bias + residual, with constant weights. One node may compute several products that
-// share x (queries, keys and values; gate and up).
+// A change of low rank, (s * (x · Aᵀ)) · Bᵀ, for a few ranks (LoRA). Views: A [ranks, k], s [m,
+// ranks] and B in the panels of kernels/low_rank.
+struct LowRank {
+  int64_t ranks = 0;
+  Storage a = Storage::F32, b = Storage::F32;
+};
+
+// y = x · Wᵀ + bias + change + residual, with constant weights. One node may compute several
+// products that share x (queries, keys and values; gate and up).
 //
 // Rows come first: y [m, n], x [m, k] and the residual [m, n] have any row strides and unit column
-// strides; a bias is [n]. Views: the y of all products, x; for each product, W if it is dense and
-// the bias if it has one; the residual.
+// strides; a bias is [n]. Views: the y of all products, x; for each product, W if it is dense, the
+// bias if it has one, those of its change if it has one; the residual.
 struct DotNode {
   struct Product {
     int64_t n = 0;
     Weight weight;
     bool has_bias = false;
+    std::optional<LowRank> change = std::nullopt;
 
     bool is_dense() const { return std::holds_alternative<DenseWeight>(weight); }
   };

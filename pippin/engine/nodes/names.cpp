@@ -1,4 +1,6 @@
 // The names of nodes in plans.
+#include <algorithm>
+
 #include "pippin/engine/cache_type.h"
 #include "pippin/engine/nodes/node.h"
 
@@ -48,7 +50,11 @@ struct Namer {
   std::string operator()(const DotNode& dot) const {
     const size_t count = dot.products.size();
     const std::string text = count == 1 ? dot.name : std::to_string(count) + " " + dot.name;
-    return with_kernel(text, kernel) + (dot.has_residual ? " + residual" : "");
+    const bool changed =
+        std::any_of(dot.products.begin(), dot.products.end(),
+                    [](const DotNode::Product& product) { return product.change.has_value(); });
+    return with_kernel(text, kernel) + (changed ? " + low rank" : "") +
+           (dot.has_residual ? " + residual" : "");
   }
   std::string operator()(const ExpertsNode&) const { return with_kernel("experts", kernel); }
   std::string operator()(const FillNode&) const { return "fill"; }

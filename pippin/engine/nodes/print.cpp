@@ -1,5 +1,6 @@
 #include "pippin/engine/nodes/print.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,12 +61,17 @@ struct Parameters {
   void operator()(const DotNode& node) const {
     std::vector<int64_t> columns;
     std::vector<bool> biases;
+    std::vector<int64_t> ranks;
     for (const DotNode::Product& product : node.products) {
       columns.push_back(product.n);
       biases.push_back(product.has_bias);
+      ranks.push_back(product.change ? product.change->ranks : 0);
     }
     visit("columns", columns);
     visit("bias", biases);
+    if (std::any_of(ranks.begin(), ranks.end(), [](int64_t count) { return count > 0; })) {
+      visit("ranks", ranks);
+    }
   }
   void operator()(const ExpertsNode& node) const {
     visit("experts", node.experts);
