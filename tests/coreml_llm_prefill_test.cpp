@@ -5,11 +5,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/row_ids.h"
@@ -135,16 +138,26 @@ TEST_F(CoreMlLlmPrefill, TakesRowsOfImages) {
 
 TEST_F(CoreMlLlmPrefill, NamesPackagesThatDoNotFit) {
   const fs::path bundle = write_with_batches("four", BundleLayout::Four, kBundleWindow);
-  const auto error_of = [&] { open_with(bundle, PrefillMode::Auto); };
+  const auto error_of = [&] { open_with(bundle, PrefillMode::Batches); };
   const auto replace = [&](const fs::path& with, const char* name) {
     fs::remove_all(bundle / name);
     fs::copy(with, bundle / name, fs::copy_options::recursive);
   };
   const fs::path second = folder_ / "second.mlpackage";
   fs::rename(bundle / "prefill_chunk2.mlpackage", second);
-  EXPECT_ERROR(error_of(), ErrorCode::NotFound,
-               "there is no package 'prefill_chunk2' (--prefill steps runs without it)");
-  open_with(bundle, PrefillMode::Steps).model->new_sequence()->prefill(Ids{1, 2, 3, 4});
+  EXPECT_ERROR(error_of(), ErrorCode::NotFound, "the package 'prefill_chunk2' is missing");
+  // Without them, prompts run token by token.
+  const Ids prompt = {1, 2, 3, 4};
+  std::string warnings;
+  const auto incomplete = [&] {
+    const LogScope log(LogLevel::Warn, [&](LogLevel, std::string_view line) { warnings += line; });
+    return open_with(bundle, PrefillMode::Auto);
+  }();
+  EXPECT_THAT(warnings, testing::HasSubstr("prompts run token by token: "));
+  EXPECT_THAT(warnings, testing::HasSubstr("the package 'prefill_chunk2' is missing"));
+  const auto stepwise = open_with(bundle, PrefillMode::Steps);
+  const auto one = incomplete.model->new_sequence(), other = stepwise.model->new_sequence();
+  EXPECT_THAT(one->prefill(prompt), testing::ElementsAreArray(other->prefill(prompt)));
   // Keys of other layers.
   replace(bundle / "prefill_chunk1.mlpackage", "prefill_chunk2.mlpackage");
   EXPECT_ERROR(error_of(), ErrorCode::InvalidFile, "prefill_chunk3.mlpackage: no chunk before it");

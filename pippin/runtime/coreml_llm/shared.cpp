@@ -31,14 +31,22 @@ const LoadOptions& checked(const LoadOptions& options, const CoreMlLlmFiles& fil
          files.root.string(), coreml_llm::kPrefillChunks[0], coreml_llm::kFirstChunk,
          coreml_llm::kPrefillFolder);
   }
-  if (options.prefill == PrefillMode::Steps || files.prefill.empty()) return options;
+  return options;
+}
+
+void check_prefill_packages(const CoreMlLlmFiles& files) {
   const PackageFolder folder(files.prefill_folder);
   for (const std::string& stem : files.prefill) {
     if (folder.contains(stem)) continue;
-    fail(ErrorCode::NotFound, "{}: there is no package '{}' (--prefill steps runs without it)",
-         files.prefill_folder.string(), stem);
+    fail(ErrorCode::NotFound, "{}: the package '{}' is missing", files.prefill_folder.string(),
+         stem);
   }
-  return options;
+}
+
+// Whether files that are missing, damaged or of another form are the cause.
+bool is_of_files(ErrorCode code) {
+  return code == ErrorCode::NotFound || code == ErrorCode::InvalidFile ||
+         code == ErrorCode::Unsupported;
 }
 
 std::vector<AngleTable> read_angles(const CoreMlLlmFiles& files) {
@@ -66,15 +74,24 @@ CoreMlLlmShared::CoreMlLlmShared(PackageFolder given_folder, const CoreMlLlmFile
       chunks(folder, files.chunks, pool, options, unused) {
   context = options.context > 0 ? std::min(options.context, sizes.context) : sizes.context;
   for (const AngleTable& table : angles) context = std::min(context, table.positions());
-  const auto elements = [this](CoreMlLlmInput kind) { return elements_of(kind); };
-  chunks.connect(elements);
-  if (options.prefill != PrefillMode::Steps && !files.prefill.empty()) {
-    const CoreMlLlmPrefill::Heads heads = {elements(CoreMlLlmInput::CosSliding),
-                                           elements(CoreMlLlmInput::CosFull)};
-    prefill.emplace(files, sizes, heads, chunks, elements, pool, options, unused);
-  }
+  chunks.connect([this](CoreMlLlmInput kind) { return elements_of(kind); });
+  if (options.prefill != PrefillMode::Steps && !files.prefill.empty()) open_prefill(files);
   if (!unused.empty()) {
     log_warn("{}: does not use {}", files.root.string(), fmt::join(unused, ", "));
+  }
+}
+
+// Repositories may lack some of the packages, or their weights: CoreML-LLM's app completes them.
+void CoreMlLlmShared::open_prefill(const CoreMlLlmFiles& files) {
+  const auto elements = [this](CoreMlLlmInput kind) { return elements_of(kind); };
+  const CoreMlLlmPrefill::Heads heads = {elements(CoreMlLlmInput::CosSliding),
+                                         elements(CoreMlLlmInput::CosFull)};
+  try {
+    check_prefill_packages(files);
+    prefill.emplace(files, sizes, heads, chunks, elements, pool, options, unused);
+  } catch (const Error& error) {
+    if (options.prefill == PrefillMode::Batches || !is_of_files(error.code())) throw;
+    log_warn("prompts run token by token: {}", error.what());
   }
 }
 

@@ -49,6 +49,7 @@ struct CoreMlLlmShared {
  private:
   // Its elements for a token: 0 for an array of batches only.
   int64_t elements_of(CoreMlLlmInput kind) const;
+  void open_prefill(const CoreMlLlmFiles& files);
 
   Lanes lanes_;
 };
