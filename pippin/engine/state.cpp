@@ -85,7 +85,7 @@ void State::share(size_t index, const State& from) {
 
 void State::reset() {
   memory_->reset();
-  id_ = next_id();  // its address may have changed
+  if (!features_.empty()) id_ = next_id();  // addresses may have changed
 }
 
 std::optional<size_t> State::find(std::string_view name) const {
