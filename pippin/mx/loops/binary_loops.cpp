@@ -69,44 +69,46 @@ T floor_divide(T a, T b) {
 
 using K = kernels::BinaryOp;
 using Op = BinaryOp;
-constexpr MakeEntry<Op, K> entry;
+constexpr MakeEntry<Op, K> kEntry;
 
 constexpr std::tuple kFunctions{
-    entry(Op::Add, "add", 1, K::Add, Sum()),
-    entry(Op::ArcTan2, "arctan2", 16, {},
-          [](std::floating_point auto a, auto b) { return std::atan2(a, b); }),
-    entry(Op::BitwiseAnd, "bitwise_and", 1, {}, [](std::integral auto a, auto b) { return a & b; }),
-    entry(Op::BitwiseOr, "bitwise_or", 1, {}, [](std::integral auto a, auto b) { return a | b; }),
-    entry(Op::BitwiseXor, "bitwise_xor", 1, {}, [](std::integral auto a, auto b) { return a ^ b; }),
-    entry(Op::Divide, "divide", 1, K::Div,
-          [](std::floating_point auto a, auto b) { return a / b; }),
-    entry(Op::FloorDivide, "floor_divide", 1, {},
-          [](auto a, auto b) { return floor_divide(a, b); }),
-    entry(Op::LeftShift, "left_shift", 1, {},
-          [](std::integral auto a, auto b) { return shift_left(a, b); }),
-    entry(Op::LogAddExp, "logaddexp", 16, {}, LogAddExp()),
-    entry(Op::LogicalAnd, "logical_and", 1, {}, LogicalAnd()),
-    entry(Op::LogicalOr, "logical_or", 1, {}, LogicalOr()),
-    entry(Op::Maximum, "maximum", 1, K::Maximum, Maximum()),
-    entry(Op::Minimum, "minimum", 1, K::Minimum, Minimum()),
-    entry(Op::Multiply, "multiply", 1, K::Mul, Product()),
-    entry(Op::Power, "power", 16, {}, [](auto a, auto b) { return power(a, b); }),
-    entry(Op::Remainder, "remainder", 16, {}, [](auto a, auto b) { return remainder(a, b); }),
-    entry(Op::RightShift, "right_shift", 1, {},
-          [](std::integral auto a, auto b) { return shift_right(a, b); }),
-    entry(Op::Subtract, "subtract", 1, K::Sub,
-          [](auto a, auto b) { return Wrapping<decltype(a)>(a) - Wrapping<decltype(a)>(b); }),
+    kEntry(Op::Add, "add", 1, K::Add, Sum()),
+    kEntry(Op::ArcTan2, "arctan2", 16, {},
+           [](std::floating_point auto a, auto b) { return std::atan2(a, b); }),
+    kEntry(Op::BitwiseAnd, "bitwise_and", 1, {},
+           [](std::integral auto a, auto b) { return a & b; }),
+    kEntry(Op::BitwiseOr, "bitwise_or", 1, {}, [](std::integral auto a, auto b) { return a | b; }),
+    kEntry(Op::BitwiseXor, "bitwise_xor", 1, {},
+           [](std::integral auto a, auto b) { return a ^ b; }),
+    kEntry(Op::Divide, "divide", 1, K::Div,
+           [](std::floating_point auto a, auto b) { return a / b; }),
+    kEntry(Op::FloorDivide, "floor_divide", 1, {},
+           [](auto a, auto b) { return floor_divide(a, b); }),
+    kEntry(Op::LeftShift, "left_shift", 1, {},
+           [](std::integral auto a, auto b) { return shift_left(a, b); }),
+    kEntry(Op::LogAddExp, "logaddexp", 16, {}, LogAddExp()),
+    kEntry(Op::LogicalAnd, "logical_and", 1, {}, LogicalAnd()),
+    kEntry(Op::LogicalOr, "logical_or", 1, {}, LogicalOr()),
+    kEntry(Op::Maximum, "maximum", 1, K::Maximum, Maximum()),
+    kEntry(Op::Minimum, "minimum", 1, K::Minimum, Minimum()),
+    kEntry(Op::Multiply, "multiply", 1, K::Mul, Product()),
+    kEntry(Op::Power, "power", 16, {}, [](auto a, auto b) { return power(a, b); }),
+    kEntry(Op::Remainder, "remainder", 16, {}, [](auto a, auto b) { return remainder(a, b); }),
+    kEntry(Op::RightShift, "right_shift", 1, {},
+           [](std::integral auto a, auto b) { return shift_right(a, b); }),
+    kEntry(Op::Subtract, "subtract", 1, K::Sub,
+           [](auto a, auto b) { return Wrapping<decltype(a)>(a) - Wrapping<decltype(a)>(b); }),
 };
 constexpr auto kNames = names_of(kFunctions);
 
-constexpr MakeEntry<CompareOp, kernels::CompareOp> compare_entry;
+constexpr MakeEntry<CompareOp, kernels::CompareOp> kCompareEntry;
 constexpr std::tuple kComparisons{
-    compare_entry(CompareOp::Equal, "equal", 1, {}, std::equal_to()),
-    compare_entry(CompareOp::NotEqual, "not_equal", 1, {}, std::not_equal_to()),
-    compare_entry(CompareOp::Less, "less", 1, {}, std::less()),
-    compare_entry(CompareOp::LessEqual, "less_equal", 1, {}, std::less_equal()),
-    compare_entry(CompareOp::Greater, "greater", 1, {}, std::greater()),
-    compare_entry(CompareOp::GreaterEqual, "greater_equal", 1, {}, std::greater_equal()),
+    kCompareEntry(CompareOp::Equal, "equal", 1, {}, std::equal_to()),
+    kCompareEntry(CompareOp::NotEqual, "not_equal", 1, {}, std::not_equal_to()),
+    kCompareEntry(CompareOp::Less, "less", 1, {}, std::less()),
+    kCompareEntry(CompareOp::LessEqual, "less_equal", 1, {}, std::less_equal()),
+    kCompareEntry(CompareOp::Greater, "greater", 1, {}, std::greater()),
+    kCompareEntry(CompareOp::GreaterEqual, "greater_equal", 1, {}, std::greater_equal()),
 };
 constexpr auto kCompareNames = names_of(kComparisons);
 

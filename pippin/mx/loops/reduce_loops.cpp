@@ -10,14 +10,14 @@ namespace pippin::mx {
 namespace {
 
 using K = kernels::ReduceOp;
-constexpr MakeEntry<ReduceOp, K> entry;
+constexpr MakeEntry<ReduceOp, K> kEntry;
 
-constexpr std::tuple kFunctions{entry(ReduceOp::Sum, "sum", 1, K::Sum, Sum()),
-                                entry(ReduceOp::Prod, "prod", 1, {}, Product()),
-                                entry(ReduceOp::Max, "max", 1, K::Max, Maximum()),
-                                entry(ReduceOp::Min, "min", 1, K::Min, Minimum()),
-                                entry(ReduceOp::All, "all", 1, {}, LogicalAnd()),
-                                entry(ReduceOp::Any, "any", 1, {}, LogicalOr())};
+constexpr std::tuple kFunctions{kEntry(ReduceOp::Sum, "sum", 1, K::Sum, Sum()),
+                                kEntry(ReduceOp::Prod, "prod", 1, {}, Product()),
+                                kEntry(ReduceOp::Max, "max", 1, K::Max, Maximum()),
+                                kEntry(ReduceOp::Min, "min", 1, K::Min, Minimum()),
+                                kEntry(ReduceOp::All, "all", 1, {}, LogicalAnd()),
+                                kEntry(ReduceOp::Any, "any", 1, {}, LogicalOr())};
 constexpr auto kNames = names_of(kFunctions);
 
 template <ReduceOp kOp, typename T>

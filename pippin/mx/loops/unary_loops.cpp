@@ -45,56 +45,56 @@ double inverse_erf(double y) {
 using K = kernels::UnaryOp;
 using Op = UnaryOp;
 
-constexpr MakeEntry<Op, K> entry;
+constexpr MakeEntry<Op, K> kEntry;
 
 template <typename T>
 concept Real = std::is_floating_point_v<T>;
 
-constexpr auto absolute = [](auto x) {
+constexpr auto kAbsolute = [](auto x) {
   if constexpr (Real<decltype(x)>) return std::abs(x);
   return x < 0 ? -Wrapping<decltype(x)>(x) : Wrapping<decltype(x)>(x);
 };
-constexpr auto sigmoid = [](Real auto x) {
+constexpr auto kSigmoid = [](Real auto x) {
   return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
 };
-constexpr auto sign = [](auto x) {
+constexpr auto kSign = [](auto x) {
   if constexpr (Real<decltype(x)>) return x > 0 ? 1 : x < 0 ? -1 : x;
   return static_cast<decltype(x)>((x > 0) - (x < 0));
 };
 
 constexpr std::tuple kFunctions{
-    entry(Op::Abs, "abs", 1, K::Abs, absolute),
-    entry(Op::ArcCos, "arccos", 16, {}, [](Real auto x) { return std::acos(x); }),
-    entry(Op::ArcCosh, "arccosh", 16, {}, [](Real auto x) { return std::acosh(x); }),
-    entry(Op::ArcSin, "arcsin", 16, {}, [](Real auto x) { return std::asin(x); }),
-    entry(Op::ArcSinh, "arcsinh", 16, {}, [](Real auto x) { return std::asinh(x); }),
-    entry(Op::ArcTan, "arctan", 16, {}, [](Real auto x) { return std::atan(x); }),
-    entry(Op::ArcTanh, "arctanh", 16, {}, [](Real auto x) { return std::atanh(x); }),
-    entry(Op::BitwiseInvert, "bitwise_invert", 1, {}, [](std::integral auto x) { return ~x; }),
-    entry(Op::Ceil, "ceil", 1, K::Ceil, [](Real auto x) { return std::ceil(x); }),
-    entry(Op::Cos, "cos", 16, K::Cos, [](Real auto x) { return std::cos(x); }),
-    entry(Op::Cosh, "cosh", 16, {}, [](Real auto x) { return std::cosh(x); }),
-    entry(Op::Erf, "erf", 16, K::Erf, [](Real auto x) { return std::erf(x); }),
-    entry(Op::ErfInv, "erfinv", 16, {}, [](Real auto x) { return inverse_erf(double{x}); }),
-    entry(Op::Exp, "exp", 4, K::Exp, [](Real auto x) { return std::exp(x); }),
-    entry(Op::Expm1, "expm1", 16, {}, [](Real auto x) { return std::expm1(x); }),
-    entry(Op::Floor, "floor", 1, K::Floor, [](Real auto x) { return std::floor(x); }),
-    entry(Op::Log, "log", 16, K::Log, [](Real auto x) { return std::log(x); }),
-    entry(Op::Log10, "log10", 16, {}, [](Real auto x) { return std::log10(x); }),
-    entry(Op::Log1p, "log1p", 16, {}, [](Real auto x) { return std::log1p(x); }),
-    entry(Op::Log2, "log2", 16, {}, [](Real auto x) { return std::log2(x); }),
-    entry(Op::LogicalNot, "logical_not", 1, {}, [](auto x) { return x == 0; }),
-    entry(Op::Negative, "negative", 1, K::Neg, [](auto x) { return -Wrapping<decltype(x)>(x); }),
-    entry(Op::Round, "round", 1, K::Round, [](Real auto x) { return std::nearbyint(x); }),
-    entry(Op::Rsqrt, "rsqrt", 16, {}, [](Real auto x) { return 1 / std::sqrt(x); }),
-    entry(Op::Sigmoid, "sigmoid", 4, K::Sigmoid, sigmoid),
-    entry(Op::Sign, "sign", 1, K::Sign, sign),
-    entry(Op::Sin, "sin", 16, K::Sin, [](Real auto x) { return std::sin(x); }),
-    entry(Op::Sinh, "sinh", 16, {}, [](Real auto x) { return std::sinh(x); }),
-    entry(Op::Sqrt, "sqrt", 4, K::Sqrt, [](Real auto x) { return std::sqrt(x); }),
-    entry(Op::Square, "square", 1, K::Square, [](auto x) { return Product()(x, x); }),
-    entry(Op::Tan, "tan", 16, {}, [](Real auto x) { return std::tan(x); }),
-    entry(Op::Tanh, "tanh", 4, K::Tanh, [](Real auto x) { return std::tanh(x); }),
+    kEntry(Op::Abs, "abs", 1, K::Abs, kAbsolute),
+    kEntry(Op::ArcCos, "arccos", 16, {}, [](Real auto x) { return std::acos(x); }),
+    kEntry(Op::ArcCosh, "arccosh", 16, {}, [](Real auto x) { return std::acosh(x); }),
+    kEntry(Op::ArcSin, "arcsin", 16, {}, [](Real auto x) { return std::asin(x); }),
+    kEntry(Op::ArcSinh, "arcsinh", 16, {}, [](Real auto x) { return std::asinh(x); }),
+    kEntry(Op::ArcTan, "arctan", 16, {}, [](Real auto x) { return std::atan(x); }),
+    kEntry(Op::ArcTanh, "arctanh", 16, {}, [](Real auto x) { return std::atanh(x); }),
+    kEntry(Op::BitwiseInvert, "bitwise_invert", 1, {}, [](std::integral auto x) { return ~x; }),
+    kEntry(Op::Ceil, "ceil", 1, K::Ceil, [](Real auto x) { return std::ceil(x); }),
+    kEntry(Op::Cos, "cos", 16, K::Cos, [](Real auto x) { return std::cos(x); }),
+    kEntry(Op::Cosh, "cosh", 16, {}, [](Real auto x) { return std::cosh(x); }),
+    kEntry(Op::Erf, "erf", 16, K::Erf, [](Real auto x) { return std::erf(x); }),
+    kEntry(Op::ErfInv, "erfinv", 16, {}, [](Real auto x) { return inverse_erf(double{x}); }),
+    kEntry(Op::Exp, "exp", 4, K::Exp, [](Real auto x) { return std::exp(x); }),
+    kEntry(Op::Expm1, "expm1", 16, {}, [](Real auto x) { return std::expm1(x); }),
+    kEntry(Op::Floor, "floor", 1, K::Floor, [](Real auto x) { return std::floor(x); }),
+    kEntry(Op::Log, "log", 16, K::Log, [](Real auto x) { return std::log(x); }),
+    kEntry(Op::Log10, "log10", 16, {}, [](Real auto x) { return std::log10(x); }),
+    kEntry(Op::Log1p, "log1p", 16, {}, [](Real auto x) { return std::log1p(x); }),
+    kEntry(Op::Log2, "log2", 16, {}, [](Real auto x) { return std::log2(x); }),
+    kEntry(Op::LogicalNot, "logical_not", 1, {}, [](auto x) { return x == 0; }),
+    kEntry(Op::Negative, "negative", 1, K::Neg, [](auto x) { return -Wrapping<decltype(x)>(x); }),
+    kEntry(Op::Round, "round", 1, K::Round, [](Real auto x) { return std::nearbyint(x); }),
+    kEntry(Op::Rsqrt, "rsqrt", 16, {}, [](Real auto x) { return 1 / std::sqrt(x); }),
+    kEntry(Op::Sigmoid, "sigmoid", 4, K::Sigmoid, kSigmoid),
+    kEntry(Op::Sign, "sign", 1, K::Sign, kSign),
+    kEntry(Op::Sin, "sin", 16, K::Sin, [](Real auto x) { return std::sin(x); }),
+    kEntry(Op::Sinh, "sinh", 16, {}, [](Real auto x) { return std::sinh(x); }),
+    kEntry(Op::Sqrt, "sqrt", 4, K::Sqrt, [](Real auto x) { return std::sqrt(x); }),
+    kEntry(Op::Square, "square", 1, K::Square, [](auto x) { return Product()(x, x); }),
+    kEntry(Op::Tan, "tan", 16, {}, [](Real auto x) { return std::tan(x); }),
+    kEntry(Op::Tanh, "tanh", 4, K::Tanh, [](Real auto x) { return std::tanh(x); }),
 };
 constexpr auto kNames = names_of(kFunctions);
 
