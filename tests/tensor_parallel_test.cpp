@@ -16,6 +16,7 @@
 #include "pippin/pipeline/pipeline.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "tests/on_ranks.h"
+#include "tests/run_adapters_testing.h"
 #include "tests/sequence_rows.h"
 
 namespace pippin {
@@ -109,6 +110,29 @@ TEST(TensorParallelSteps, OfLittleWorkAreNotDivided) {
                   EXPECT_GT(pipeline.traffic().parts, 0U);
                 },
                 {.grouping = {.width = 2}});
+}
+
+// The change of an adapter is added to the columns that a rank computes.
+TEST(TensorParallelSteps, DivideLayersWithAdapters) {
+  adapters::Fixture fixture(R"({"model_type": "llama", "vocab_size": 40, "hidden_size": 64,
+      "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 8,
+      "num_key_value_heads": 4, "max_position_embeddings": 64})",
+                            false);
+  adapters::change_all(fixture, 3, 5.0 / 3);
+  fixture.write(R"(, "r": 3, "lora_alpha": 5)");
+  const on_ranks::Open opener = [&](LoadOptions options) {
+    options.run_adapters = {{"style", fixture.adapter(), 1, true}};
+    return runtime::make_runnable(
+        adapters::build(fixture.base(), options.run_adapters, options.compute.precision), options);
+  };
+  const auto want = rows_of(*opener(one_thread()).model);
+  for (const int ranks : {2, 3}) {
+    const auto check = [&](runtime::Model& model, Pipeline& pipeline) {
+      EXPECT_EQ(rows_of(model), want) << ranks << " ranks";
+      EXPECT_GE(pipeline.traffic().parts, 18U);
+    };
+    on_ranks::run(ranks, opener, check, {.grouping = {.width = ranks, .least_work = 0}});
+  }
 }
 
 TEST(TensorParallelSteps, NeedGroupsOfOneSize) {
