@@ -21,7 +21,7 @@ size_t present_bytes(const void* data, size_t bytes) noexcept;
 void drop_file_pages(void* data, size_t bytes) noexcept;
 
 // Zeroes whole pages from mmap(), without touching those that no one has touched. Returns false if
-// the system does not support this; the pages are unchanged then.
+// the system does not support this; some pages may be zeros then, others as they were.
 bool zero_pages(void* data, size_t bytes) noexcept;
 
 }  // namespace pippin

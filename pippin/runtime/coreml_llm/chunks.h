@@ -56,8 +56,8 @@ class CoreMlLlmChunks {
   CoreMlLlmChunks(PackageFolder& folder, std::span<const std::string> stems, ThreadPool& pool,
                   const LoadOptions& options, std::vector<std::string>& unused);
 
-  // Finds what their inputs take; `elements` tells how many elements an array has, 0 if there is no
-  // such array. Throws InvalidFile if they do not fit together.
+  // Finds what their inputs take. `elements` returns how many elements an array has, 0 for arrays
+  // that do not exist. Throws InvalidFile if they do not fit together.
   void connect(const std::function<int64_t(CoreMlLlmInput)>& elements);
 
   // Runs a chunk: `fill` computes the arrays that the runtime gives. Its caches stay as they were.

@@ -77,7 +77,7 @@ TowerSizes sizes_of(const mil::Model& model, const std::string& name) {
   return {pixels->shape[1], pixels->shape[2], rows[1], rows[2]};
 }
 
-// The number whose square it is; 0 if there is none.
+// Returns 0 for numbers that are not squares.
 int64_t root_of(int64_t square) {
   const auto root = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(square))));
   return root * root == square ? root : 0;
